@@ -30,7 +30,7 @@ from conformance.generation.schedules import schedules
 from conformance.generation.timelines import Family, draw_timelines
 from conformance.model.case import Case, program_ref
 from conformance.model.engine import CannotRun, Engine
-from conformance.model.program import Program
+from conformance.model.program import JobKind, Program
 from conformance.model.runs import Pack, PackRun
 from conformance.model.scenario import programs_of
 from conformance.model.trace import Trace
@@ -53,7 +53,7 @@ def draw(engine: Engine, number: int) -> list[Case]:
         (s, name)
         for s in SCENARIOS
         for name, program in s.programs.items()
-        if can.runs(program_ref(s.id, name)) and not program.waits and not program.damaged
+        if can.runs(program_ref(s.id, name)) and not program.waits and program.job is not JobKind.DAMAGE
     ]
     for family in (Family.SEVERAL, Family.ONE):
         timeline = draw_timelines(1)[family][0]

@@ -16,7 +16,18 @@ from conformance.model.case import Case
 from conformance.model.engine import NotDriven
 from conformance.model.keys import TypedKey, seen
 from conformance.model.lateness import LatenessProfile
-from conformance.model.program import NO_TIME, Cell, FixedWindows, Output, Program, State, Timer, call, check_timer
+from conformance.model.program import (
+    NO_TIME,
+    Cell,
+    FixedWindows,
+    JobKind,
+    Output,
+    Program,
+    State,
+    Timer,
+    call,
+    check_timer,
+)
 from conformance.model.runs import Pack, StepCount
 from conformance.model.schedule import (
     Advance,
@@ -102,9 +113,9 @@ class CaseRun:
 
     def run(self) -> None:
         self.run_steps(self.case.schedule.steps)
-        if self.program.inspected:
+        if self.program.job is JobKind.INSPECTION:
             self.inspect()
-        if self.program.counted:
+        if self.program.job is JobKind.ROW_COUNT:
             self.compare_rows()
 
     def run_steps(self, steps: Iterable[Step]) -> None:
@@ -119,7 +130,7 @@ class CaseRun:
                 if self.killed_behind:
                     self.go_on(self.killed_behind)
                     self.killed_behind = None
-                if self.program.counted and step == self.case.schedule.bundles[-1]:
+                if self.program.job is JobKind.ROW_COUNT and step == self.case.schedule.bundles[-1]:
                     self.compare_rows()
             elif isinstance(step, Wait):
                 self.wait(step)

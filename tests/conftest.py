@@ -28,24 +28,29 @@ os.environ["CONFORMANCE_TRACES"] = tempfile.mkdtemp(prefix="conformance-traces-"
 HERE = Path(__file__).parent
 
 LONGEST_FIRST = (
-    "engines/test_spark_apis.py",
+    "engines/spark/test_spark_apis.py",
     "selftest/test_mutants.py",
-    "engines/test_native.py",
-    "e2e/test_contributor.py",
+    "engines/native/test_native.py",
+    "e2e/files/test_contributor.py",
     "engines/test_releases.py",
     "engines/test_isolation.py",
     "engines",
     "e2e",
     "selftest",
     "kit",
-    "unit/test_capabilities.py",
+    "unit/model/test_capabilities.py",
     "unit",
 )
 """Files and folders; what is not named comes last."""
 
 
+def _place(item):
+    """The file of a test, from this folder on."""
+    return item.path.relative_to(HERE) if item.path.is_relative_to(HERE) else Path()
+
+
 def _rank(item):
-    name = item.path.relative_to(HERE).as_posix() if item.path.is_relative_to(HERE) else ""
+    name = _place(item).as_posix()
     return next((n for n, begin in enumerate(LONGEST_FIRST) if name.startswith(begin)), len(LONGEST_FIRST))
 
 
@@ -63,7 +68,7 @@ _making = []
 
 def pytest_collection_modifyitems(items):
     items.sort(key=_rank)
-    of_engines = {item.path for item in items if item.path.parent.name == "engines"}
+    of_engines = {item.path for item in items if _place(item).parts[:1] == ("engines",)}
     if os.environ.get("PYTEST_XDIST_WORKER", "gw0") == "gw0" and len(of_engines) >= MANY:
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         _making.extend(subprocess.Popen([sys.executable, "-c", code], **quiet) for code in MADE)

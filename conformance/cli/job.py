@@ -99,9 +99,8 @@ def perform(options: Options, console: Console, verbose: bool = True) -> Results
             signal.signal(signal.SIGTERM, job.stop)
             results = job.execute()
     except KeyboardInterrupt:
-        on = (
-            "; the same command goes on from what engines have answered" if options.traces and not options.fresh else ""
-        )
+        goes_on = options.traces.folder and not options.traces.fresh
+        on = "; the same command goes on from what engines have answered" if goes_on else ""
         say(console, f"interrupted before there was any result{on}", "yellow")
         sys.exit(Unfinished.exit_code)
     return results

@@ -174,10 +174,11 @@ class Asked:
     def options(self, engines: tuple[str, ...], about: tuple[Scenario, ...], **more: Any) -> Options:
         """A run of these scenarios on these engines; ``more`` are other fields of ``Options``."""
         from conformance.execution.kept import traces_folder
-        from conformance.run.options import Options
+        from conformance.run.options import KeptTraces, Options
 
-        mine = {name: getattr(self, name) for name in ("wanted", "seed", "cases_from", "out", "timeout", "fresh")}
-        given = {"witnesses": (self.witnesses,), "traces": traces_folder(), **mine, **more}
+        mine = {name: getattr(self, name) for name in ("wanted", "seed", "cases_from", "out", "timeout")}
+        traces = KeptTraces(traces_folder(), self.fresh)
+        given = {"witnesses": (self.witnesses,), "traces": traces, **mine, **more}
         return Options(engines=engines, scenarios=about, **given)
 
 

@@ -32,7 +32,7 @@ from conformance.model.perturbation import (
     possible,
     together,
 )
-from conformance.model.program import Program
+from conformance.model.program import JobKind, Program
 from conformance.model.scenario import Guarantee, Scenario, planned, programs_of
 from conformance.model.schedule import Schedule
 
@@ -188,8 +188,8 @@ class Suite:
     def _kind(self, ref: str) -> Kind:
         asked = self._asked[ref]
         program = asked.program
-        planned = asked.planned or program.waits or program.initial or program.damaged
-        return Kind.PLAIN if planned else Kind.UNPLANNED
+        job = program.job in (JobKind.INITIAL_STATE, JobKind.DAMAGE)
+        return Kind.PLAIN if asked.planned or program.waits or job else Kind.UNPLANNED
 
     def _twins(self, asked: Asked) -> Iterator[Case]:
         """The twins of a program's cases in all rows, and those that its guarantees lack then."""

@@ -11,7 +11,7 @@ from enum import Enum
 from hypothesis import strategies as st
 
 from conformance.generation.examples import examples, seeded
-from conformance.model.program import Program
+from conformance.model.program import JobKind, Program
 from conformance.model.schedule import Schedule, renumbered
 from conformance.model.steps import Advance, Deliver, Restart, Step, Wait
 
@@ -55,9 +55,9 @@ def families_of(program: Program) -> tuple[Family, ...]:
     """The families of timelines that a program has cases on."""
     if program.waits:
         return (Family.WAITING,)
-    if program.damaged:
+    if program.job is JobKind.DAMAGE:
         return (Family.DAMAGED,)
-    return (Family.INITIAL,) if program.initial else (Family.SEVERAL, Family.ONE)
+    return (Family.INITIAL,) if program.job is JobKind.INITIAL_STATE else (Family.SEVERAL, Family.ONE)
 
 
 def draw_timelines(seed: int) -> dict[Family, list[Schedule]]:

@@ -34,11 +34,9 @@ class Grade(Enum):
 GRADES = {
     Grade.CONFIRMED: "the witness failed alone on this engine, in this version and configuration, with this adapter",
     Grade.REPLAYED: "a stored witness failed again in this run; alone it failed with an earlier adapter, in another "
-    "version, or "
-    "elsewhere",
+    "version, or elsewhere",
     Grade.STANDS: "a stored witness failed alone here before and did not run again; a fifth of the engine's witnesses "
-    "ran, and "
-    "failed",
+    "ran, and failed",
     Grade.PACK: "cases failed in a pack, beside other cases, and none of them failed alone",
 }
 """Grade -> its meaning."""

@@ -17,7 +17,7 @@ from typing import Any
 from conformance.judgement.known import Known
 from conformance.judgement.reference import ran, specified
 from conformance.model.case import Case
-from conformance.model.program import Program
+from conformance.model.program import JobKind, Program
 from conformance.model.scenario import Finding
 from conformance.model.schedule import Deliver, Event
 from conformance.model.trace import DRAIN, Emission, Trace
@@ -35,7 +35,9 @@ _known: Known[tuple[Program, str], Steps] = Known(KEPT)
 def findings(program: Program, case: Case, trace: Trace) -> Iterator[Finding]:
     """Whether a trace of an engine is complete: one finding for each key that counts, True if its output is complete,
     and one finding for each key that has output but no element."""
-    keys = {arrival.event.key for arrival in case.schedule.arrivals} | ({""} if program.counted else set())
+    keys = {arrival.event.key for arrival in case.schedule.arrivals}
+    if program.job is JobKind.ROW_COUNT:
+        keys.add("")
     for key in dict.fromkeys(emission.key for emission in trace.emissions if emission.key not in keys):
         yield f"output came out under the key {spelled(key)}, which no element has"
     seen = _steps(program, trace)

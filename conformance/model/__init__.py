@@ -12,7 +12,7 @@ from conformance.model.feature import NATIVE, Feature, Support, emulated, limite
 from conformance.model.keys import TypedKey
 from conformance.model.lateness import Lateness, LatenessProfile
 from conformance.model.plan import PlanTwin
-from conformance.model.program import Cell, EngineFault, FixedWindows, GlobalWindow, Program
+from conformance.model.program import Cell, EngineFault, FixedWindows, GlobalWindow, JobKind, Program
 from conformance.model.runs import Pack, PackRun, ProgramCount, StepCount
 from conformance.model.scenario import Domain, Guarantee, Observation, Scenario, Source, promise
 from conformance.model.schedule import (
@@ -60,6 +60,7 @@ __all__ = [
     "GlobalWindow",
     "Guarantee",
     "InvalidSchedule",
+    "JobKind",
     "Json",
     "Lateness",
     "LatenessProfile",

@@ -15,7 +15,7 @@ from conformance.model.case import Case, program_ref
 from conformance.model.feature import Feature, Support, unsupported
 from conformance.model.lateness import LatenessProfile
 from conformance.model.plan import PlanTwin
-from conformance.model.program import Cell, FixedWindows, Program
+from conformance.model.program import OF_VALUES, Cell, FixedWindows, JobKind, Program
 from conformance.model.runs import Pack, PackRun
 from conformance.model.schedule import Schedule
 from conformance.model.types import has_container
@@ -162,10 +162,6 @@ class Capabilities:
         return list(dict.fromkeys(notes))
 
 
-OF_VALUES = (Cell.VALUE, Cell.BAG, Cell.MAP)
-"""Cells whose values are any JSON, where a program declares no type of them."""
-
-
 @lru_cache(maxsize=1_000)  # asked for each case
 def program_needs(program: Program) -> frozenset[Feature]:
     """The features that a program's declarations ask for, whatever the schedule."""
@@ -192,14 +188,8 @@ def program_needs(program: Program) -> frozenset[Feature]:
         needs.add(Feature.OUTPUT_TIME)
     if program.waits:
         needs.add(Feature.PROCESSING_TIME)
-    if program.initial:
-        needs.add(Feature.INITIAL_STATE)
-    if program.damaged:
-        needs.add(Feature.DAMAGE)
-    if program.inspected:
-        needs.add(Feature.INSPECTION)
-    if program.counted:
-        needs.add(Feature.ROW_COUNT)
+    if program.job is not JobKind.PLAIN:
+        needs.add(Feature[program.job.name])
     if isinstance(program.windowing, FixedWindows):
         needs.add(Feature.FIXED_WINDOWS)
     return frozenset(needs)

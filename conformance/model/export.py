@@ -13,7 +13,7 @@ from enum import Enum
 from typing import Any
 
 from conformance.model.case import Case
-from conformance.model.program import Program
+from conformance.model.program import JobKind, Program
 from conformance.model.steps import Advance, Deliver, Restart, Step
 from conformance.model.trace import Trace
 from conformance.model.types import Type
@@ -120,8 +120,8 @@ class Exportable:
                 )
         lacks = {
             "processing time": self.program.waits,
-            "initial state": self.program.initial,
-            "a damaged checkpoint": self.program.damaged,
+            "initial state": self.program.job is JobKind.INITIAL_STATE,
+            "a damaged checkpoint": self.program.job is JobKind.DAMAGE,
             "reading stored state": self.program.read_from_outside,
         }
         if lacking := [words for words, used in lacks.items() if used]:

@@ -23,7 +23,7 @@ from conformance.model.case import Case
 from conformance.model.changes import events as event_changes
 from conformance.model.changes import timeline as timeline_changes
 from conformance.model.feature import Feature
-from conformance.model.program import Program
+from conformance.model.program import JobKind, Program
 from conformance.model.schedule import Schedule
 from conformance.model.steps import FailOnce, SinkFails, Step
 from conformance.model.values import digest
@@ -236,9 +236,9 @@ def possible(program: Program, perturbation: Perturbation) -> bool:
     """
     if program.keys and perturbation in (RENAME, UNRELATED_KEY):
         return False
-    if program.damaged:
+    if program.job is JobKind.DAMAGE:
         return False
-    if not (program.waits or program.initial):
+    if not (program.waits or program.job is JobKind.INITIAL_STATE):
         return True
     if perturbation in RECOVERIES or (program.waits and perturbation is EMPTY_BUNDLE):
         return True

@@ -6,7 +6,7 @@ nothing else: no watermark, no clock.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
@@ -30,6 +30,37 @@ class Cell(Enum):
     MAP = "map"
     SET = "set"
     COMBINING = "combining"  # a running sum of numbers
+
+
+OF_VALUES = (Cell.VALUE, Cell.BAG, Cell.MAP)
+"""Cells whose values are any JSON, where a program declares no type of them."""
+
+
+class JobKind(Enum):
+    """What a program's job is put to, beside its schedule. A member but PLAIN needs the feature of its name.
+
+    Members:
+        INITIAL_STATE: it starts with state. ``on_initial`` makes the state of each key that has any, before the key's
+            first element.
+        DAMAGE: what it kept is damaged when it begins again. Every schedule of the program has one restart. A job that
+            refuses to go on puts out ``{"refused": reason}`` under the key of the case's first element.
+        INSPECTION: its cells are read from outside when the last step is done. The content of each cell comes out in
+            that step as ``{"cell": name, "stored": value}``, by key and in the order of ``cells``: a bag as a list, a
+            map as an object. An empty cell gives nothing.
+        ROW_COUNT: the engine's own count of stored rows is compared with what is read from outside, after the last
+            bundle and when the last step is done. How many rows the engine counts beyond those that are read comes out
+            each time, as ``{"surplus": number}``, under the key "". Both numbers are those of all cases that run
+            together.
+    """
+
+    PLAIN = "plain"
+    INITIAL_STATE = "starts with state"
+    DAMAGE = "begins again on a damaged checkpoint"
+    INSPECTION = "is read from outside"
+    ROW_COUNT = "has its rows counted"
+
+
+READ_FROM_OUTSIDE = (JobKind.INSPECTION, JobKind.ROW_COUNT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,18 +184,7 @@ class Program:
         stamped: whether it puts out what the query's own expressions for the current time say.
         parameters: name -> number that the program depends on, such as a horizon in ms. A native operator in its place
             uses the same numbers.
-        initial: whether a job starts with state. ``on_initial`` makes the state of each key that has any, before the
-            key's first element.
-        damaged: whether what the job kept is damaged when the job begins again. Every schedule of the program has one
-            restart. A job that refuses to go on puts out ``{"refused": reason}`` under the key of the case's first
-            element.
-        inspected: whether the cells are read from outside the job when the last step is done. The content of each cell
-            comes out in that step as ``{"cell": name, "stored": value}``, by key and in the order of ``cells``: a bag
-            as a list, a map as an object. An empty cell gives nothing.
-        counted: whether the engine's own count of stored rows is compared with what is read from outside the job, after
-            the last bundle and when the last step is done. How many rows the engine counts beyond those that are read
-            comes out each time, as ``{"surplus": number}``, under the key "". Both numbers are those of all cases that
-            run together.
+        job: what its job is put to.
         timer_chain: how many timers may set one another, one after the other, within one advance of the watermark.
     """
 
@@ -181,62 +201,54 @@ class Program:
     timed: ClassVar[bool] = False
     stamped: ClassVar[bool] = False
     parameters: ClassVar[Mapping[str, int]] = {}
-    initial: ClassVar[bool] = False
-    damaged: ClassVar[bool] = False
-    inspected: ClassVar[bool] = False
-    counted: ClassVar[bool] = False
+    job: ClassVar[JobKind] = JobKind.PLAIN
     timer_chain: ClassVar[int] = 0
 
     def __init_subclass__(cls) -> None:
-        for name, kind in cls.cells.items():
+        for fault in cls._faults():
+            raise InvalidProgram(f"{cls.__name__}: {fault}")
+
+    @classmethod
+    def _faults(cls) -> Iterator[str]:
+        """The rules that the declarations break, each as a sentence."""
+        cells: Mapping[str, Any] = cls.cells
+        windowing: Any = cls.windowing
+        for name, kind in cells.items():
             if not name.isidentifier():
-                raise InvalidProgram(f"{cls.__name__}: a state cell's name is a Python identifier, not {name!r}")
+                yield f"a state cell's name is a Python identifier, not {name!r}"
             if not isinstance(kind, Cell):
-                raise InvalidProgram(f"{cls.__name__}: the state cell {name!r} is of the unknown kind {kind!r}")
+                yield f"the state cell {name!r} is of the unknown kind {kind!r}"
         for name, ms in cls.ttl.items():
-            if cls.cells.get(name) not in (Cell.VALUE, Cell.BAG, Cell.MAP) or type(ms) is not int or ms <= 0:
-                raise InvalidProgram(
-                    f"{cls.__name__}: a TTL is a number of ms above 0 for a value, bag or map, not {name!r}: {ms!r}"
-                )
-        read = cls.inspected or cls.counted
+            if cls.cells.get(name) not in OF_VALUES or type(ms) is not int or ms <= 0:
+                yield f"a TTL is a number of ms above 0 for a value, bag or map, not {name!r}: {ms!r}"
+        read = cls.job in READ_FROM_OUTSIDE
         for name, declared in cls.types.items():
             cell = cls.cells.get(name)
-            if cell not in (Cell.VALUE, Cell.BAG, Cell.MAP) or not isinstance(
-                declared, Map if cell is Cell.MAP else Type
-            ):
-                raise InvalidProgram(
-                    f"{cls.__name__}: a value, a bag or a map may have a type, not {name!r}: {declared}"
-                )
+            if cell not in OF_VALUES or not isinstance(declared, Map if cell is Cell.MAP else Type):
+                yield f"a value, a bag or a map may have a type, not {name!r}: {declared}"
             if name in cls.ttl or read:
-                raise InvalidProgram(
-                    f"{cls.__name__}: a cell with a type has no TTL, and is not read from outside: {name!r}"
-                )
+                yield f"a cell with a type has no TTL, and is not read from outside: {name!r}"
         for name, key in cls.keys.items():
             try:
                 key.type.fitted(key.value)
             except Refused as refused:
-                raise InvalidProgram(f"{cls.__name__}: the key {name!r} does not fit its type: {refused}") from None
-        if cls.keys and (cls.initial or read):
-            raise InvalidProgram(
-                f"{cls.__name__}: a program with typed keys has no initial state, and is not read from outside"
-            )
+                yield f"the key {name!r} does not fit its type: {refused}"
+        if cls.keys and (read or cls.job is JobKind.INITIAL_STATE):
+            yield "a program with typed keys has no initial state, and is not read from outside"
         for name in cls.timers:
             if not isinstance(name, str) or not name.isidentifier():
-                raise InvalidProgram(f"{cls.__name__}: a timer's name is a Python identifier, not {name!r}")
+                yield f"a timer's name is a Python identifier, not {name!r}"
         if cls.timed and (cls.processing_time or read):
-            raise InvalidProgram(
-                f"{cls.__name__}: what is put out at a processing time, or is read from outside, has no event time"
-            )
-        if not isinstance(cls.windowing, GlobalWindow | FixedWindows):
-            raise InvalidProgram(f"{cls.__name__}: windowing is GlobalWindow or FixedWindows, not {cls.windowing!r}")
-        readable = {Cell.VALUE, Cell.BAG, Cell.MAP}
-        if read and (cls.ttl or not readable.issuperset(cls.cells.values())):
-            raise InvalidProgram(f"{cls.__name__}: what is read from outside is values, bags and maps without a TTL")
+            yield "what is put out at a processing time, or is read from outside, has no event time"
+        if not isinstance(windowing, GlobalWindow | FixedWindows):
+            yield f"windowing is GlobalWindow or FixedWindows, not {windowing!r}"
+        if read and (cls.ttl or not {*cls.cells.values()}.issubset(OF_VALUES)):
+            yield "what is read from outside is values, bags and maps without a TTL"
 
     @property
     def read_from_outside(self) -> bool:
         """Whether what is stored is read from outside the job."""
-        return self.inspected or self.counted
+        return self.job in READ_FROM_OUTSIDE
 
     @property
     def waits(self) -> bool:

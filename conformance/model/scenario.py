@@ -19,7 +19,7 @@ from conformance.model.equivalence import IMPLIES, Equivalence
 from conformance.model.feature import Feature
 from conformance.model.perturbation import BY_ID, EMPTY_BUNDLE, NO_DATA, Perturbation
 from conformance.model.plan import ANY_PLAN, is_plan
-from conformance.model.program import Program
+from conformance.model.program import JobKind, Program
 from conformance.model.runs import PackRun
 from conformance.model.schedule import Arrival
 from conformance.model.trace import Emission, Trace
@@ -308,7 +308,7 @@ class Scenario:
 
     def _plannable(self, program: str) -> bool:
         asked = self.programs[program]
-        return self.planned and not (asked.waits or asked.initial)
+        return self.planned and not (asked.waits or asked.job is JobKind.INITIAL_STATE)
 
     @property
     def id(self) -> str:

@@ -37,6 +37,25 @@ class Part:
 
 
 @dataclass(frozen=True)
+class KeptTraces:
+    """Kept traces, which answer in the place of engines.
+
+    Attributes:
+        folder: theirs; None for none.
+        fresh: engines answer everything. Their answers are kept.
+        beside: other folders, to read from.
+        out: a folder that gets a copy of all kept traces that the run uses or makes.
+        shelves: engine -> the name of its kept traces, if they were made elsewhere.
+    """
+
+    folder: Path | None = None
+    fresh: bool = False
+    beside: tuple[Path, ...] = ()
+    out: Path | None = None
+    shelves: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Options:
     """What to run.
 
@@ -55,12 +74,7 @@ class Options:
             unknown. Every stored witness is replayed in a pack, confirmed here or not; only one that is confirmed here,
             and passes there, runs alone. Those that failed alone on the very engine, version and configuration run
             until a fifth of an engine's failed; the others then stand.
-        traces: the folder of kept traces, which answer in the place of engines; None for none.
-        fresh: engines answer everything. Their answers are kept.
-        traces_beside: other folders of kept traces, to read from.
-        traces_out: a folder that gets a copy of all kept traces that the run uses or makes.
         parts: engine -> the part of its packs that it runs. Without a part, it runs all.
-        shelves: engine -> the name of its kept traces, if they were made elsewhere.
         subjects: the frameworks whose subjects are asked, too.
         budget: seconds for the whole run; None for as long as it takes. Engines run in the order of value.
     """
@@ -76,11 +90,7 @@ class Options:
     checker: str = "auto"
     rows: int = 0
     brief: bool = False
-    traces: Path | None = None
-    fresh: bool = False
-    traces_beside: tuple[Path, ...] = ()
-    traces_out: Path | None = None
+    traces: KeptTraces = KeptTraces()
     parts: Mapping[str, Part] = field(default_factory=dict)
-    shelves: Mapping[str, str] = field(default_factory=dict)
     budget: float | None = None
     subjects: tuple[str, ...] = ()

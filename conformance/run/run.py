@@ -42,9 +42,9 @@ class Run:
         self.store = Store(options.out)
         self.hosts = Hosts(options.out / "logs", options.timeout)
         self.kept: Kept | None = None
-        if options.traces:
-            where = options.traces, options.traces_beside, options.traces_out, lambda line: on_event(Unusable(line))
-            self.kept = Kept(*where)
+        traces = options.traces
+        if traces.folder:
+            self.kept = Kept(traces.folder, traces.beside, traces.out, lambda line: on_event(Unusable(line)))
         self.checks = Checks(options.scenarios, self.store, options.checker, lambda: self.hosts.named("checker"))
         there = [scenario.id for scenario in load_scenarios()]
         stored = stored_witnesses(options.witnesses, options.scenarios, there)

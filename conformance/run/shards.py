@@ -22,7 +22,7 @@ from conformance.plugins.registry import load_engine, load_scenarios
 from conformance.plugins.source import JUDGING, harness_digest
 from conformance.results.record import KeptRecord
 from conformance.results.results import Results
-from conformance.run.options import Options, Part
+from conformance.run.options import KeptTraces, Options, Part
 from conformance.support.writing import write_whole
 
 FILE, TRACES = "shard.json", "kept"
@@ -65,7 +65,8 @@ def shard_of(options: Options, number: int, of: int) -> Options:
     """What shard ``number`` of ``of`` of a run is asked to do."""
     parts = parts_of(options.engines, number, of)
     subjects = options.subjects if number == 1 else ()
-    return replace(options, engines=tuple(parts), parts=parts, subjects=subjects, traces_out=options.out / TRACES)
+    traces = replace(options.traces, out=options.out / TRACES)
+    return replace(options, engines=tuple(parts), parts=parts, subjects=subjects, traces=traces)
 
 
 def leave(options: Options, number: int, of: int, results: Results) -> None:
@@ -127,9 +128,11 @@ class Shards:
             witnesses=(witnesses,),
             timeout=timeout,
             **{name: asked[name] for name in PLAIN},
-            traces=out / TRACES,
-            traces_beside=tuple(folder / TRACES for folder in self.folders),
-            shelves={name: shelf for shard in self.told for name, shelf in shard["shelves"].items()},
+            traces=KeptTraces(
+                out / TRACES,
+                beside=tuple(folder / TRACES for folder in self.folders),
+                shelves={name: shelf for shard in self.told for name, shelf in shard["shelves"].items()},
+            ),
         )
 
     def checked(self, results: Results) -> Results:

@@ -70,7 +70,7 @@ class SubjectsTurn:
         self._check_time()
         self._driver.check()
         name = self._kept_as() if run.kept else ""
-        kept = run.kept.data(name) if run.kept and name and not run.options.fresh else None
+        kept = run.kept.data(name) if run.kept and name and not run.options.traces.fresh else None
         if kept:
             with suppress(KeyError, TypeError, AttributeError, ValueError):
                 self.records = [SubjectRecord.from_json(each) for each in kept]

@@ -120,10 +120,10 @@ class Turn:
             info.failure = LEFT_OUT
             self._done(available=False)
             return False
-        options, hosts, parts = self._options, run.hosts, partial(parts_of, self._programs)
-        shelf, elsewhere = None, options.shelves.get(info.id, "")
+        traces, hosts, parts = self._options.traces, run.hosts, partial(parts_of, self._programs)
+        shelf, elsewhere = None, traces.shelves.get(info.id, "")
         if run.kept:
-            shelf = shelf_of(self._engine, info.adapter, run.kept, self._programs, options.fresh, elsewhere)
+            shelf = shelf_of(self._engine, info.adapter, run.kept, self._programs, traces.fresh, elsewhere)
         first, beside = (
             Process(partial(start, info), shelf, self._watch, parts) for start in (hosts.open, hosts.open_beside)
         )

@@ -244,11 +244,10 @@ class Asking:
             if missing:
                 raise InvalidSubject(
                     f"subject {subject.name}: the output has no column {missing[0]!r} (it has "
-                    f"{', '.join(facts.columns)}); "
-                    "put the key out, or say key=None, and cases run one by one"
+                    f"{', '.join(facts.columns)}); put the key out, or say key=None, and cases run one by one"
                 )
         self._agreed(facts.delay)
-        output_key = subject.output_key or facts.output_key
+        output_key = subject.output.key or facts.output_key
         if facts.columns is not None and (
             strange := [c for c in output_key or () if c not in (*facts.columns, *ONE_ANSWER)]
         ):
@@ -259,8 +258,7 @@ class Asking:
         if output_key is None:
             raise InvalidSubject(
                 f"subject {subject.name}: in update mode the output must have the columns that it is grouped by; "
-                "put them out, "
-                "or name the columns that tell one answer from another as output_key=…"
+                "put them out, or name the columns that tell one answer from another as output_key=…"
             )
         return replace(facts, output_key=tuple(output_key))
 
@@ -270,7 +268,7 @@ class Asking:
         subject = self.subject
         if delay is None or delay == subject.delay:
             return
-        if not any(subject.time.values()):
+        if not subject.times:
             raise InvalidSubject(f"subject {subject.name}: it has a watermark; name its column of event time as time=…")
         if subject.delay is not None:
             raise InvalidSubject(
@@ -356,9 +354,7 @@ class Asking:
     @property
     def _whole(self) -> bool:
         return any(
-            column.name == self.subject.own_key and isinstance(column.type, Int)
-            for columns in self.subject.inputs.values()
-            for column in columns
+            column.name == self.subject.own_key and isinstance(column.type, Int) for column in self.subject.columns
         )
 
     def _own(self, value: Json, case: int) -> Json:
@@ -391,8 +387,7 @@ class Asking:
         if ran.error:
             raise InvalidSubject(
                 f"subject {self.subject.name}: the query failed over drawn rows: {ran.error}; if they are rows that "
-                "it need not take, "
-                "say which values a column has with values={…}, or give --sample"
+                "it need not take, say which values a column has with values={…}, or give --sample"
             )
 
     def _named_by_key(self, ran: Ran) -> None:
@@ -405,8 +400,8 @@ class Asking:
             )
 
     def _final(self, ran: Ran) -> Answer:
-        rows = final(ran, self.subject.mode, self.facts.output_key or ())
-        ignored = self.subject.ignore
+        rows = final(ran, self.subject.output.mode, self.facts.output_key or ())
+        ignored = self.subject.output.ignored
         return tuple({n: v for n, v in row.items() if n not in ignored} for row in rows) if ignored else rows
 
     def _cases(self, ran: Ran, packed: bool) -> dict[int, Answer]:

@@ -95,8 +95,8 @@ def rows_of(subject: Subject, span: Span, sample: Sequence[Row] = ()) -> st.Sear
 
 
 def _row(subject: Subject, of: str, span: Span, sample: Sequence[Row]) -> st.SearchStrategy[Any]:
-    time = subject.time[of]
-    columns = [column for column in subject.inputs[of] if column.name != time]
+    time = subject.inputs[of].time
+    columns = [column for column in subject.inputs[of].columns if column.name != time]
     there = [row for row in sample if row.input == of]
     fields = {column.name: _values(subject, column, span) for column in columns}
     if there:

@@ -183,7 +183,7 @@ def _failure(asked: Asked) -> Iterator[Run]:
 
 
 def _time(asked: Asked) -> Iterator[Run]:
-    if not any(asked.subject.time.values()):
+    if not asked.subject.times:
         raise NotAsked("the subject names no column of event time")
     if not asked.span.moved:
         raise NotAsked("no move of the times keeps windows of these durations where they begin")
@@ -201,7 +201,7 @@ def _moved(pair: Pair, plain: Seen, varied: Seen) -> str:
 def _watermarked(asked: Asked) -> None:
     if asked.subject.delay is None:
         raise NotAsked("the subject has no watermark (delay)")
-    if asked.subject.mode == "complete":
+    if asked.subject.output.mode == "complete":
         raise NotAsked("in complete mode an engine keeps all state, and drops nothing")
 
 
@@ -256,7 +256,7 @@ def _bounded_state(pair: Pair, plain: Seen, varied: Seen) -> str:
 
 def _bounded(asked: Asked) -> Iterator[Run]:
     # Where closing rows have no keys of their own, what a batch query says of them is not in the stream in append mode.
-    closed = asked.subject.own_key or asked.subject.mode != "append"
+    closed = asked.subject.own_key or asked.subject.output.mode != "append"
     last = len(asked.delivery) if closed else len(asked.delivery) - len(asked.closing)
     yield Run(asked.delivery[:last], Setup(bounded=True))
 
@@ -302,8 +302,7 @@ FAILURE = Question(
 TIME = Question(
     "time",
     "All times 28 years later give the same answer, as much later: nothing goes by the clock. A time that is put "
-    "out as a text is not "
-    "moved back.",
+    "out as a text is not moved back.",
     _time,
     _moved,
     moves=True,

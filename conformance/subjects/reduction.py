@@ -59,9 +59,9 @@ def _steps(pair: Pair, subject: Subject) -> Iterator[Callable[[Pair], Pair | Non
         yield lambda now: without(now, _all_but_one(now))
     columns = [
         (of, column.name, _plain(column.type))
-        for of, of_input in subject.inputs.items()
-        for column in of_input
-        if column.name not in (*subject.keys, *subject.time.values()) and column.name not in subject.values
+        for of, each in subject.inputs.items()
+        for column in each.columns
+        if column.name not in (*subject.keys, *subject.times) and column.name not in subject.values
     ]
     if columns:
         yield lambda now: _with_values(now, columns)

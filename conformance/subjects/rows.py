@@ -177,7 +177,7 @@ def moved(kind: Type, value: Json, by: int) -> Json:
 
 def moved_rows(subject: Subject, delivery: Delivery, by: int) -> Delivery:
     """A delivery with all its times moved."""
-    kinds = {of: {column.name: column.type for column in columns} for of, columns in subject.inputs.items()}
+    kinds = {of: {column.name: column.type for column in each.columns} for of, each in subject.inputs.items()}
 
     def move(row: Row) -> Row:
         values = {name: moved(kinds[row.input][name], value, by) for name, value in row.values.items()}
@@ -189,12 +189,12 @@ def moved_rows(subject: Subject, delivery: Delivery, by: int) -> Delivery:
 def written(subject: Subject, row: Row, own: Callable[[Json, int], Json] | None = None) -> dict[str, Json]:
     """The row as it goes to the engine. ``own`` makes the value of the own key its case's own: (value, case) ->
     value."""
-    found = dict(row.values)
-    if subject.time[row.input] and row.at is not None:
-        found[subject.time[row.input]] = moment(row.at)
+    found, mine = dict(row.values), subject.inputs[row.input]
+    if mine.time and row.at is not None:
+        found[mine.time] = moment(row.at)
     if own and subject.own_key in found:
         found[subject.own_key] = own(found[subject.own_key], row.case)
-    return {column.name: found.get(column.name) for column in subject.inputs[row.input]}
+    return {column.name: found.get(column.name) for column in mine.columns}
 
 
 # Sample rows
@@ -228,10 +228,10 @@ def _sample_row(subject: Subject, data: dict[str, Json], where: str, nr: int) ->
     of = data.pop("_input", ONE if ONE in subject.inputs else "")
     if of not in subject.inputs:
         raise InvalidSubject(f"{where}: '_input' names one of {', '.join(subject.inputs)}, not {of!r}")
-    names = {column.name for column in subject.inputs[of]}
+    names = {column.name for column in subject.inputs[of].columns}
     if strange := sorted({*data} - names):
         raise InvalidSubject(f"{where}: {strange[0]!r} is no column of the schema ({', '.join(sorted(names))})")
-    time, at = subject.time[of], None
+    time, at = subject.inputs[of].time, None
     if time:
         given = data.pop(time, None)
         try:

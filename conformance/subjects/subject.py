@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
-from conformance.model.types import Date, Int, String, Timestamp
+from conformance.model.types import Int, String, Timestamp
 from conformance.subjects.schema import Column, InvalidSubject, columns_of, duration
 from conformance.support.naming import instead
 
@@ -28,45 +28,65 @@ ONE = ""
 
 
 @dataclass(frozen=True)
+class Input:
+    """One of the inputs of a subject.
+
+    Attributes:
+        schema: as the user wrote it.
+        time: its column of event time, "" for none.
+    """
+
+    columns: tuple[Column, ...]
+    schema: str
+    time: str = ""
+
+
+@dataclass(frozen=True)
+class Output:
+    """The output of a subject.
+
+    Attributes:
+        mode: the output mode.
+        key: the columns that tell one answer from another in update mode; none for what the engine knows of the
+            function.
+        ignored: columns that are not compared.
+    """
+
+    mode: str = "append"
+    key: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Subject:
     """A function under test. Calling the subject calls the function.
 
     Attributes:
         function: from the input to the output. With several inputs, each is an argument of its name.
         name: the function's name.
-        inputs: name of an input -> its columns; the one input of a subject has the name "".
-        schemas: name of an input -> its schema as the user wrote it.
+        inputs: by name; the one input of a subject has the name "".
         keys: the columns that make the rows of different cases different; none where all rows belong together.
-        time: name of an input -> its column of event time, "" for none.
         delay: how far (ms) the watermark stays behind; None where the function has no watermark.
-        mode: the output mode.
-        output_key: the columns that tell one answer from another in update mode; none for what the engine knows of the
-            function.
         durations: times (ms) that the function goes by, beside those that the engine finds in it.
         values: column -> the values to draw for it (JSON), in the place of values of its type.
         settings: settings of the engine's session.
         leave_out: question -> why it is not asked.
         engine: the engine that runs it, "" for the one whose type the function is annotated with.
-        ignore: columns of the output that are not compared.
         options: what the engine alone knows.
         previous: the version whose checkpoint this one goes on from; None for a subject that is asked by itself.
     """
 
     function: Callable[..., Any]
     name: str
-    inputs: Mapping[str, tuple[Column, ...]]
-    schemas: Mapping[str, str]
+    inputs: Mapping[str, Input]
     keys: tuple[str, ...] = ()
-    time: Mapping[str, str] = field(default_factory=dict)
     delay: int | None = None
-    mode: str = "append"
-    output_key: tuple[str, ...] = ()
+    output: Output = Output()
     durations: tuple[int, ...] = ()
     values: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)
     leave_out: Mapping[str, str] = field(default_factory=dict)
     engine: str = ""
-    ignore: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
     previous: Subject | None = None
     conformance_loads: ClassVar[bool] = True
@@ -80,17 +100,27 @@ class Subject:
         return " ".join((inspect.getdoc(self.function) or "").partition("\n\n")[0].split())
 
     @property
+    def columns(self) -> list[Column]:
+        """The columns of all inputs."""
+        return [column for each in self.inputs.values() for column in each.columns]
+
+    @property
+    def times(self) -> tuple[str, ...]:
+        """The columns of event time, of the inputs that have one."""
+        return tuple(each.time for each in self.inputs.values() if each.time)
+
+    @property
     def own_key(self) -> str:
         """The key column whose values can be made a case's own: the first one of texts or of whole numbers, "" for
         none."""
         for name in self.keys:
-            mine = [c for columns in self.inputs.values() for c in columns if c.name == name]
+            mine = [column for column in self.columns if column.name == name]
             if all(isinstance(column.type, String | Int) and not column.narrow for column in mine):
                 return name
         return ""
 
     def column(self, of: str, name: str) -> Column | None:
-        return next((column for column in self.inputs[of] if column.name == name), None)
+        return next((column for column in self.inputs[of].columns if column.name == name), None)
 
 
 GIVEN = object()
@@ -149,25 +179,23 @@ def subject(
             raise InvalidSubject(f"time: {strange[0]!r} is no input; {instead(strange[0], sorted(schemas))}")
         if text := next((column for column, given in (values or {}).items() if isinstance(given, str)), ""):
             raise InvalidSubject(f"values: {text!r} has a text; list the values, such as [{(values or {})[text]!r}]")
-        inputs = {of: columns_of(text) for of, text in schemas.items()}
-        times = {of: time if isinstance(time, str) else time.get(of, "") for of in inputs}
+        inputs = {
+            of: Input(columns_of(text), text, time if isinstance(time, str) else time.get(of, ""))
+            for of, text in schemas.items()
+        }
         left = {leave_out: ""} if isinstance(leave_out, str) else leave_out
         found = Subject(
             function,
             name,
             inputs,
-            schemas,
             _keys(key, inputs),
-            times,
             duration(delay, "delay") if delay else None,
-            output_mode,
-            _several(output_key),
+            Output(output_mode, _several(output_key), _several(ignore)),
             tuple(duration(text, "a duration") for text in _several(durations)),
             {column: tuple(given) for column, given in (values or {}).items()},
             dict(settings or {}),
             dict(left) if isinstance(left, Mapping) else dict.fromkeys(left, ""),
             engine,
-            _several(ignore),
             options,
         )
         _check(found)
@@ -193,15 +221,15 @@ def _several(given: str | Iterable[str]) -> tuple[str, ...]:
     return (given,) if isinstance(given, str) else tuple(given)
 
 
-def _keys(given: Any, inputs: Mapping[str, tuple[Column, ...]]) -> tuple[str, ...]:
+def _keys(given: Any, inputs: Mapping[str, Input]) -> tuple[str, ...]:
     if given is GIVEN:
         raise InvalidSubject(
             "key is missing; name the column that its operators go by, or say key=None if they go by none"
         )
     keys = () if given is None else _several(given)
     for name in keys:
-        for of, columns in inputs.items():
-            names = [column.name for column in columns]
+        for of, each in inputs.items():
+            names = [column.name for column in each.columns]
             if name not in names:
                 where = f"the input {of!r}" if of else "the schema"
                 raise InvalidSubject(f"key {name!r} is no column of {where}; {instead(name, names, 'it has')}")
@@ -209,18 +237,19 @@ def _keys(given: Any, inputs: Mapping[str, tuple[Column, ...]]) -> tuple[str, ..
 
 
 def _check(found: Subject) -> None:
-    if found.mode not in MODES:
-        raise InvalidSubject(f"unknown output_mode {found.mode!r}; {instead(found.mode, MODES)}")
-    for of, name in found.time.items():
-        column = found.column(of, name)
+    mode = found.output.mode
+    if mode not in MODES:
+        raise InvalidSubject(f"unknown output_mode {mode!r}; {instead(mode, MODES)}")
+    for of, each in found.inputs.items():
+        name, column = each.time, found.column(of, each.time)
         if name and (column is None or not isinstance(column.type, Timestamp)):
-            times = [c.name for c in found.inputs[of] if isinstance(c.type, Timestamp)]
+            times = [c.name for c in each.columns if isinstance(c.type, Timestamp)]
             raise InvalidSubject(
                 f"time {name!r} is no timestamp column of the schema; {instead(name, times, 'its timestamps are')}"
             )
-    if found.delay is not None and not any(found.time.values()):
+    if found.delay is not None and not found.times:
         raise InvalidSubject("delay needs time: name the column of event time that the watermark goes by")
-    known = {column.name for columns in found.inputs.values() for column in columns}
+    known = {column.name for column in found.columns}
     if strange := sorted({*found.values} - known):
         raise InvalidSubject(f"values: {strange[0]!r} is no column; {instead(strange[0], sorted(known))}")
     for name, given in found.values.items():
@@ -237,24 +266,17 @@ def next_version(previous: Subject, subject: Subject) -> Subject:
     if set(previous.inputs) != set(subject.inputs):
         raise InvalidSubject(
             f"subject {subject.name}: its inputs are {_names(subject.inputs)}, those of {previous.name} before it "
-            f"{_names(previous.inputs)}; "
-            "a checkpoint belongs to its inputs"
+            f"{_names(previous.inputs)}; a checkpoint belongs to its inputs"
         )
-    for of, columns in previous.inputs.items():
-        for column in columns:
+    for of, each in previous.inputs.items():
+        for column in each.columns:
             if subject.column(of, column.name) is None:
                 raise InvalidSubject(
                     f"subject {subject.name}: its schema has no column {column.name!r}, which {previous.name} "
-                    "before it reads; "
-                    "name it in the schema of both: rows are drawn from the later one"
+                    "before it reads; name it in the schema of both: rows are drawn from the later one"
                 )
     return replace(subject, previous=previous)
 
 
 def _names(inputs: Mapping[str, Any]) -> str:
     return ", ".join(name or "one" for name in inputs)
-
-
-def is_time(kind: Any) -> bool:
-    """Whether values of a type are moved when all times are moved."""
-    return isinstance(kind, Timestamp | Date)

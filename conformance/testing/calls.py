@@ -12,7 +12,7 @@ from conformance.model.case import Case
 from conformance.model.engine import Engine
 from conformance.model.keys import TypedKey
 from conformance.model.lateness import LatenessProfile
-from conformance.model.program import Cell, Emit, FixedWindows, Program, State, Timer, Timers
+from conformance.model.program import Cell, Emit, FixedWindows, JobKind, Program, State, Timer, Timers
 from conformance.model.schedule import Advance, Deliver, Event, Schedule
 from conformance.model.trace import Trace
 from conformance.model.types import Array, Long, Map, Refused, String, shown
@@ -186,7 +186,7 @@ class Expiring(Interpreter):
 class Begun(OnValue):
     """Starts with a value."""
 
-    initial = True
+    job = JobKind.INITIAL_STATE
 
     def on_initial(self, event: Event, state: State) -> None:
         state.value.set(event.value)
@@ -197,7 +197,7 @@ class Inspected(Interpreter):
 
     cells = {"value": Cell.VALUE, "bag": Cell.BAG, "map": Cell.MAP}
     timers = ()
-    inspected = True
+    job = JobKind.INSPECTION
 
 
 class Counted(Interpreter):
@@ -205,7 +205,7 @@ class Counted(Interpreter):
 
     cells = Inspected.cells
     timers = ()
-    counted = True
+    job = JobKind.ROW_COUNT
 
 
 class Chain(Timed):

@@ -82,8 +82,7 @@ def difference(got: Trace, wanted: Trace, whence: str = "in the reference") -> D
                 return Difference(
                     f"key {key!r} put out {short(content)} in step {other_step}, not in step {step}, as {whence}",
                     "what an element puts out has the step of its bundle, and what a timer does that of the advance "
-                    "that "
-                    "makes it due",
+                    "that makes it due",
                 )
             if content == other and step == other_step:
                 return Difference(

@@ -32,8 +32,7 @@ def declarations(engine: Engine) -> None:
         if support.how != "native" and not support.note.strip():
             raise AdapterFault(
                 f"capabilities call {feature.value} {support.how} without a word; name the emulation, or give the "
-                "reason "
-                "and the version it was seen on"
+                "reason and the version it was seen on"
             )
     if not isinstance(can.lateness, LatenessProfile):
         raise AdapterFault(f"capabilities.lateness is {can.lateness!r}; make it a LatenessProfile")

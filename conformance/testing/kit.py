@@ -122,8 +122,7 @@ class _Kit:
             self.remarks.insert(
                 0,
                 "elements of a bundle, timers of a step or a bag are in another order than in the reference; fine "
-                "if the "
-                f"engine does so, not if the adapter does; seen in: {', '.join(dict.fromkeys(self.reordered))}",
+                f"if the engine does so, not if the adapter does; seen in: {', '.join(dict.fromkeys(self.reordered))}",
             )
         if self.reorders:
             self.remarks.append(f"elements of a bundle may come in another order: {self.reorders}")
@@ -196,8 +195,7 @@ class _Kit:
             return AdapterFault(f"{fault}; when it ran again, it came out right: let nothing depend on chance")
         return AdapterFault(
             f"beside other runs, {fault}; run() is called from {parallel} threads at once, as capabilities.parallel "
-            "says: share "
-            "nothing, or say 1"
+            "says: share nothing, or say 1"
         )
 
     def _judge(self, group: Sequence[Trial], packs: Iterable[Pack], runs: Iterable[PackRun]) -> None:
@@ -263,8 +261,7 @@ class _Kit:
             if ordered and (other := out_of_order(got, wanted[case.id])):
                 raise AdapterFault(
                     f"{self._at(case)}: {other.words}; hand the elements of a bundle over as they are delivered, or "
-                    "say why the "
-                    "engine itself does not: check_engine(engine, reorders=WHY)"
+                    "say why the engine itself does not: check_engine(engine, reorders=WHY)"
                 )
             if self.every and in_order(got) != in_order(wanted[case.id]):
                 self.reordered.append(self.labels[case.id])
@@ -290,8 +287,7 @@ class _Kit:
                     raise AdapterFault(
                         f"lateness in {self._at(case)}, step {arrival.step}: a row {trial.places[event]} was "
                         f"{'processed' if event in took else 'dropped'}, though the declared reading is that a row "
-                        "is late "
-                        f"for {declared.value!r}; {trial.mend}"
+                        f"is late for {declared.value!r}; {trial.mend}"
                     )
 
     def _chain(self) -> None:
@@ -305,8 +301,7 @@ class _Kit:
         if unlike := self._difference(CHAIN, self._run(pack).traces[CHAIN.id]):
             self.remarks.append(
                 f"a timer set by a timer: {unlike.words}; fine if the engine does so, not if the adapter does not "
-                "settle an "
-                "advance for Program.timer_chain"
+                "settle an advance for Program.timer_chain"
             )
 
     def _alone(self) -> None:
@@ -323,8 +318,7 @@ class _Kit:
             if unlike := self._difference(case, packed.traces[case.id], alone.traces[case.id], "when it runs alone"):
                 raise AdapterFault(
                     f"{self._at(case)}: {unlike.words}; keep cases of a pack apart: state and timers belong to "
-                    "(program, case, "
-                    "key)"
+                    "(program, case, key)"
                 )
         if chosen:
             self.checked.append("packed and alone")
@@ -340,8 +334,7 @@ class _Kit:
                 if unlike := self._difference(case, got, wanted, "the first time"):
                     raise AdapterFault(
                         f"{self._at(case)}, run a second time: {unlike.words}; let nothing outlive a run, and "
-                        "nothing depend on "
-                        "chance"
+                        "nothing depend on chance"
                     )
                 if in_order(got) != in_order(wanted):
                     self.remarks.append(f"{self.labels[case.id]}: a second run puts out the same in another order")

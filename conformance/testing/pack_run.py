@@ -56,23 +56,20 @@ def form(pack: Pack, run: PackRun, where: str, at: Callable[[Case], str]) -> Non
     if not same:
         raise AdapterFault(
             f"{where}: the result of run() is not the same after it travelled as JSON; give tuples of emissions and "
-            "counts, "
-            "and values of lists, dicts with text as keys, text and numbers"
+            "counts, and values of lists, dicts with text as keys, text and numbers"
         )
     bundles = [step.id for step in pack.timeline if isinstance(step, Deliver) and not step.initial]
     # A step without a bundle has a count where the engine says that it dropped rows there.
     if [count.step for count in run.counts if count.step in bundles or not count.reported_late] != bundles:
         raise AdapterFault(
             f"{where}: there are counts of the steps {[count.step for count in run.counts]}, the bundles are "
-            f"{bundles}; "
-            "give one StepCount a bundle, in order"
+            f"{bundles}; give one StepCount a bundle, in order"
         )
     for count in run.counts:
         if count.delivered != (rows := sum(1 for _ in pack.bundle(count.step))):
             raise AdapterFault(
                 f"{where}: step {count.step} counts {count.delivered} rows as delivered, the schedule has {rows}; "
-                "count "
-                "the rows of all cases of the pack"
+                "count the rows of all cases of the pack"
             )
         by_program = {part.program: part for part in count.programs}
         rows_of = Counter(program_ref(case.scenario, case.program) for case, _ in pack.bundle(count.step))
@@ -82,8 +79,7 @@ def form(pack: Pack, run: PackRun, where: str, at: Callable[[Case], str]) -> Non
         ):
             raise AdapterFault(
                 f"{where}: the counts by program of step {count.step} do not add up to those of its bundle; count "
-                "each row "
-                "for its own program, or leave programs empty"
+                "each row for its own program, or leave programs empty"
             )
     if run.untouched and not any(isinstance(step, FailOnce) for step in pack.timeline):
         raise AdapterFault(f"{where}: cases are called untouched though no attempt was to fail; leave untouched empty")
@@ -97,24 +93,21 @@ def counts(can: Capabilities, where: str, run: PackRun, specified: PackRun) -> I
         if count.received != wanted.received:
             raise AdapterFault(
                 f"{where}step {count.step}: {count.received} of {count.delivered} rows are counted as received, "
-                "programs got "
-                f"{wanted.received}; count what on_event was called with, without attempts that failed"
+                f"programs got {wanted.received}; count what on_event was called with, without attempts that failed"
             )
         late = wanted.delivered - wanted.received
         if not counted:
             if count.reported_late is not None:
                 raise AdapterFault(
                     f"{where}step {count.step}: {count.reported_late} rows are reported as late by an engine whose "
-                    "counter of "
-                    "late rows is unsupported; report None, or declare the counter"
+                    "counter of late rows is unsupported; report None, or declare the counter"
                 )
             continue
         reported = count.reported_late
         if type(reported) is not int or bool(reported) != bool(late) or reported < 0:
             raise AdapterFault(
                 f"{where}step {count.step}: {reported} rows are reported as late, {late} of {count.delivered} were "
-                "dropped; read "
-                "the engine's counter for each bundle, or call it unsupported"
+                "dropped; read the engine's counter for each bundle, or call it unsupported"
             )
         if reported != late:
             yield "the counter of late rows is above 0 where rows were dropped, but differs from their number"

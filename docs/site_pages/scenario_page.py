@@ -13,7 +13,7 @@ from conformance.judgement.evidence import perturbations_of
 from conformance.model.equivalence import Equivalence
 from conformance.model.feature import Feature
 from conformance.model.perturbation import BY_ID, PERTURBATIONS
-from conformance.model.program import FixedWindows, Program
+from conformance.model.program import FixedWindows, JobKind, Program
 from conformance.model.scenario import Domain, Guarantee, Scenario, opposite_of
 from conformance.reports.advice import Advice
 from conformance.reports.witnesses import witness_lines
@@ -64,7 +64,7 @@ def _facts(program: Program, domain: Domain) -> Iterator[tuple[str, str]]:
     yield "state", ", ".join(cells) or "none"
     if program.ttl:
         yield "TTL", ", ".join(f"{name}: {ms:,} ms of processing time" for name, ms in program.ttl.items())
-    if program.initial:
+    if program.job is JobKind.INITIAL_STATE:
         yield "initial state", "an element for each key that has any"
     kind = " (processing time)" if program.processing_time else ""
     yield "timers", ", ".join(name + kind for name in program.timers) or "none"

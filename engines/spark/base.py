@@ -16,7 +16,7 @@ from packaging.version import Version
 
 from conformance.engines.planned import named, twins
 from conformance.engines.spark.plans import plans
-from conformance.engines.spark.plans.around import SparkPlan, composed
+from conformance.engines.spark.plans.around import Runs, SparkPlan, composed
 from conformance.engines.spark.refused import refusals
 from conformance.engines.spark.runtime import releases, session
 from conformance.model.engine import CannotRun, Capabilities, EngineGone, Setting
@@ -204,7 +204,7 @@ class SparkEngine:
     def run(self, pack: Pack, programs: Mapping[str, Program]) -> PackRun:
         folder = Path(tempfile.mkdtemp(prefix="job-", dir=self._folder))
         try:
-            if self._plan(pack).connect and not session.remote():
+            if self._plan(pack).runs is Runs.CONNECT and not session.remote():
                 return self._through_connect(pack, programs, folder)
             with self._job(pack, programs, folder) as job:
                 job.begin()
@@ -239,7 +239,7 @@ class SparkEngine:
         from conformance.engines.spark.jobs.job import QueryFailed
 
         try:
-            return batch_plan.run(job, self.ends(job.programs)) if job.plan.batch else job.rest()
+            return batch_plan.run(job, self.ends(job.programs)) if job.plan.runs is Runs.BATCH else job.rest()
         except QueryFailed as error:
             if session.gone():
                 raise

@@ -26,8 +26,7 @@ NO_INITIAL_STATE = unsupported("applyInPandasWithState takes no initial state (S
 
 NO_CONTAINERS = unsupported(
     "PySpark lower-cases the schema of the state, so one with an array or a map ends the query with KeyError: "
-    "'elementType' or 'keyType' "
-    "(Spark 4.3.0)"
+    "'elementType' or 'keyType' (Spark 4.3.0)"
 )
 
 NO_NULLS = unsupported("pandas hands a null key over as NaN, NaT or None, whatever its type (Spark 4.3.0)")

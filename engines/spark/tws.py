@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from conformance.engines.spark.base import SparkEngine, capabilities
 from conformance.engines.spark.jobs.connected import CONNECTED
+from conformance.engines.spark.plans.around import Twins
 from conformance.engines.spark.plans.plans import AGGREGATED, APPENDED, AS_BATCH, IN_A_ROW, PLANS, TWICE
 from conformance.engines.spark.plans.settings import OF_PYTHON, OF_TWS
 from conformance.model.engine import Family
@@ -41,8 +42,7 @@ STATE = {
     Feature.INSPECTION: NATIVE,
     Feature.ROW_COUNT: unsupported(
         "a query reports one count for all its state variables and timers, and the state data source reads one "
-        "variable at a time "
-        "(Spark 4.3.0)"
+        "variable at a time (Spark 4.3.0)"
     ),
     Feature.TYPED: NATIVE,
     Feature.CONTAINERS: NATIVE,
@@ -85,7 +85,7 @@ class SparkTws(TwsEngine):
         **TWICE,
         **IN_A_ROW,
         **CONNECTED,
-        "batch": replace(AS_BATCH, always=True),
+        "batch": replace(AS_BATCH, twins=Twins(on_time=True, always=True)),
     }
     can = capabilities(STATE, plans, quick=True, common=True)
     asks = ("event-time-no-watermark", "timer-without-time", "state-in-hdfs-store")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from markupsafe import Markup
 
@@ -38,21 +38,6 @@ QUIET = (Verdict.HOLDS, Verdict.UNSUPPORTED)
 
 
 @dataclass(frozen=True)
-class Evidence:
-    """A witness as the page shows it; ``events`` counts its elements, with those of the case that it is the twin of.
-    ``seen`` identifies its case and what came out, whatever the engine."""
-
-    witness: Witness
-    perturbation: str
-    pictures: tuple[Markup, ...]
-    text: str
-    flip: str
-    events: int
-    replay: str
-    seen: str
-
-
-@dataclass(frozen=True)
 class Link:
     """Where a witness stands on the page; ``whole``: it is the very one."""
 
@@ -62,22 +47,72 @@ class Link:
 
 
 @dataclass(frozen=True)
+class Evidence:
+    """The witness of a cell as the page shows it.
+
+    Attributes:
+        events: the number of its elements, with those of the case that it is the twin of.
+        seen: identifies its case and what came out, whatever the engine.
+        alone: where the witness failed alone, on this engine in this version.
+        others: (perturbation, number of elements, command) of the cell's witnesses that are larger.
+        same: where the same witness is shown already, or one of the same case and output.
+    """
+
+    witness: Witness
+    perturbation: str
+    pictures: tuple[Markup, ...]
+    text: str
+    flip: str
+    events: int
+    replay: str
+    seen: str
+    alone: tuple[str, ...] = field(compare=False)
+    others: tuple[tuple[str, int, str], ...] = field(compare=False)
+    same: Link | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The engine of a cell, in one run.
+
+    Attributes:
+        run: the label of the run.
+        about: the anchor of the engine's description.
+        age: how old its evidence is, "" where this run asked the engine.
+    """
+
+    id: str
+    run: str
+    about: str
+    native_operator: str
+    versions: str
+    age: str
+
+
+@dataclass(frozen=True)
+class Past:
+    """What became of a cell.
+
+    Attributes:
+        was: where the cell stood in the run before, "" if it was not there.
+        flips: what changed since the run before, in words.
+        since: since which release it stands as it does, by the measured releases; "" where fewer than two were
+            measured.
+    """
+
+    was: str
+    flips: tuple[str, ...]
+    since: str
+
+
+@dataclass(frozen=True)
 class Entry:
     """A cell of the matrix, and its evidence.
 
     Attributes:
-        run: the label of the cell's run.
-        word: where the cell stands, a key of ``words.STANDINGS``; ``shown`` is how the matrix puts it.
-        grade: the grade of its evidence; None where there is none.
         letters: the place in ``Cells.letters`` of its verdicts under each perturbation.
-        was: where the cell stood in the run before, "" if it was not there.
-        before: the same, "" where the cell stands there still.
         advice: the number of the advice on it, see ``leads.Leads``. None without advice.
         findings: the numbers of the findings that it shows.
-        age: how old its evidence is, "" where this run asked the engine.
-        flips: what changed since the run before, in words.
-        since: since which release it stands as it does, by the measured releases; "" where fewer than two were
-            measured.
         beside: the engines of the run that break the guarantee as well, and how many do not, in words; "" where it does
             not break it.
         under: (verdict, number of cases) under each perturbation of the row; () where the engine cannot be asked at
@@ -85,52 +120,57 @@ class Entry:
         parts: the perturbations that are not decided, with the reasons.
         lack: the number of what an engine lacks that cannot be asked at all, see ``Cells.lacks``; else None.
         notes: the numbers of its notes, see ``Cells.notes``.
-        alone: where the witness failed alone, on this engine in this version.
-        same: where the same witness is shown already, or one of the same case and output.
-        others: (perturbation, number of elements, command) of the witnesses that are larger.
     """
 
     anchor: str
     cell: Folded
-    engine: str
-    run: str
-    native_operator: str
-    about: str
-    versions: str
-    symbol: str
-    word: str
-    shown: str
-    grade: Shown | None
+    engine: Asked
+    past: Past
     letters: int
-    was: str
-    before: str
     advice: int | None
     findings: tuple[int, ...]
-    age: str
-    flips: tuple[str, ...]
-    since: str
     beside: str
-    counts: str
     under: tuple[tuple[str, str], ...]
     parts: tuple[Part, ...]
     lack: int | None
     notes: tuple[int, ...]
     witness: Evidence | None
-    others: tuple[tuple[str, int, str], ...]
-    alone: tuple[str, ...] = ()
-    same: Link | None = None
+
+    @property
+    def word(self) -> str:
+        """Where the cell stands, a key of ``words.STANDINGS``."""
+        return standing(self.cell)
+
+    @property
+    def symbol(self) -> str:
+        return STANDINGS[self.word][0]
+
+    @property
+    def shown(self) -> str:
+        """How the matrix puts where the cell stands."""
+        return IN_PART if self.cell.in_part else self.cell.verdict.value
+
+    @property
+    def grade(self) -> Shown | None:
+        """The grade of its evidence; None where there is none."""
+        return grade_of(self.cell)
+
+    @property
+    def before(self) -> str:
+        """Where the cell stood in the run before, "" where it stands there still."""
+        return self.past.was if self.past.was != self.word else ""
 
     @property
     def quiet(self) -> bool:
         """Whether the row's table says all there is to say of the cell."""
         told = self.cell.verdict in QUIET or not_exercised(self.cell)
-        return told and not (self.witness or self.flips or self.parts)
+        return told and not (self.witness or self.past.flips or self.parts)
 
     @property
     def told(self) -> str:
         """The numbers of the cell in the matrix."""
         exercised = f"{self.cell.exercised} of {self.cell.promised}" if self.cell.in_part else ""
-        return ", ".join(filter(None, [exercised, self.counts]))
+        return ", ".join(filter(None, [exercised, counts(self.cell)]))
 
     @property
     def against(self) -> str:
@@ -239,7 +279,8 @@ class Cells:
 
     def _entry(self, run: int, row: Row, engine: str, under: tuple[str, ...]) -> Entry:
         grid = self._grid
-        parts, cell, record = grid.cells[run][row, engine], grid.folded[run][row, engine], grid.runs[run].environment
+        parts, cell = grid.cells[run][row, engine], grid.folded[run][row, engine]
+        record = grid.runs[run].environment[engine]
         by_perturbation = {part.perturbation: LETTERS[part.verdict] for part in parts}
         letters = "".join(by_perturbation.get(name, "-") for name in grid.perturbations)
         found_under = {part.perturbation: (part.verdict.value, in_short(part)) for part in parts}
@@ -248,39 +289,22 @@ class Cells:
         if found:
             cell = replace(cell, reason=found[0][0].reason, intermittent=found[0][0].intermittent)
         before, flips = grid.before(run, row, engine)
+        about, versions = grid.engine_anchor(run, engine), " ".join(record.framework or ())
+        violated, lacking = cell.verdict is Verdict.VIOLATED, cell.verdict is Verdict.UNSUPPORTED
         return Entry(
             anchor=grid.anchor(run, row, engine),
             cell=cell,
-            engine=engine,
-            run=grid.labels[run],
-            native_operator=record[engine].native_operator,
-            about=grid.engine_anchor(run, engine),
-            versions=" ".join(record[engine].framework or ()),
-            symbol=STANDINGS[standing(cell)][0],
-            word=standing(cell),
-            shown=IN_PART if cell.in_part else cell.verdict.value,
-            grade=grade_of(cell),
+            engine=Asked(engine, grid.labels[run], about, record.native_operator, versions, record.age),
+            past=Past(standing(before) if before else "", tuple(flips), self._leads.since(row, engine)),
             letters=self.letters.setdefault(letters.rstrip("-"), len(self.letters)),
-            was=standing(before) if before else "",
-            advice=self._leads.advice_on(row, engine) if cell.verdict is Verdict.VIOLATED else None,
-            findings=self._leads.findings_of(row, engine) if cell.verdict is Verdict.VIOLATED else (),
-            age=record[engine].age,
-            before=standing(before) if before and standing(before) != standing(cell) else "",
-            flips=tuple(flips),
-            since=self._leads.since(row, engine),
-            beside=self._beside(run, row, engine) if cell.verdict is Verdict.VIOLATED else "",
-            counts=counts(cell),
-            under=tuple(found_under.get(name, ("", "")) for name in under)
-            if cell.verdict is not Verdict.UNSUPPORTED
-            else (),
+            advice=self._leads.advice_on(row, engine) if violated else None,
+            findings=self._leads.findings_of(row, engine) if violated else (),
+            beside=self._beside(run, row, engine) if violated else "",
+            under=() if lacking else tuple(found_under.get(name, ("", "")) for name in under),
             parts=tuple(told(undecided)),
-            lack=self.lacks.setdefault(reason_of(cell), len(self.lacks) + 1)
-            if cell.verdict is Verdict.UNSUPPORTED
-            else None,
+            lack=self.lacks.setdefault(reason_of(cell), len(self.lacks) + 1) if lacking else None,
             notes=tuple(self.notes.setdefault(note, len(self.notes) + 1) for note in cell.notes),
-            witness=self._evidence(run, *found[0]) if found else None,
-            alone=tuple(alone_lines(found[0][1], engine, record[engine].versions)) if found else (),
-            others=tuple((part.perturbation, _events(w), replay_command(w.id)) for part, w in found[1:]),
+            witness=self._evidence(run, engine, found) if found else None,
         )
 
     def _found(self, run: int, parts: Iterable[MatrixCell]) -> list[tuple[MatrixCell, Witness]]:
@@ -291,7 +315,9 @@ class Cells:
                 found.setdefault(part.witness, (part, self._grid.runs[run].witnesses[part.witness]))
         return sorted(found.values(), key=lambda pair: _events(pair[1]))
 
-    def _evidence(self, run: int, part: MatrixCell, witness: Witness) -> Evidence:
+    def _evidence(self, run: int, engine: str, found: Sequence[tuple[MatrixCell, Witness]]) -> Evidence:
+        """The first of these witnesses of a cell, beside the others."""
+        (part, witness), *others = found
         case = witness.case
         stability = self._stability[run].get((case.scenario, case.program, witness.engine), [])
         promised = next((s.promised for s in stability if s.perturbation == case.perturbation), None)
@@ -304,6 +330,8 @@ class Cells:
             events=_events(witness),
             replay=replay_command(witness.id),
             seen=_seen(witness),
+            alone=tuple(alone_lines(witness, engine, self._grid.runs[run].environment[engine].versions)),
+            others=tuple((part.perturbation, _events(w), replay_command(w.id)) for part, w in others),
         )
 
 
@@ -318,8 +346,9 @@ def _each_witness_once(columns: Iterable[Iterable[Entry]]) -> tuple[tuple[Entry,
         if same := next(
             (earlier for earlier in shown if earlier.witness and earlier.witness.seen == entry.witness.seen), None
         ):
-            whole = same.witness == entry.witness
-            return replace(entry, same=Link(same.anchor, " ".join(filter(None, [same.engine, same.run])), whole))
+            title = " ".join(filter(None, [same.engine.id, same.engine.run]))
+            link = Link(same.anchor, title, whole=same.witness == entry.witness)
+            return replace(entry, witness=replace(entry.witness, same=link))
         shown.append(entry)
         return entry
 

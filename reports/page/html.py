@@ -49,7 +49,7 @@ def render(
     leads = Leads(grid)
     cells = Cells(grid, leads)
     scenarios, parts = cells.scenarios(), Parts(plain)
-    shown = [e.witness.witness for s in scenarios for row in s.rows for e in row.entries if e.witness and not e.same]
+    first = [e.witness for s in scenarios for row in s.rows for e in row.entries if e.witness and not e.witness.same]
     return framed(
         "matrix.html.j2",
         SCRIPTS,
@@ -65,7 +65,7 @@ def render(
             s.id: [(n, c) for n, c in enumerate(grid.columns) if c.native and any(row.columns[n] for row in s.rows)]
             for s in scenarios
         },
-        exports=exports(shown, parts),
+        exports=exports([evidence.witness for evidence in first], parts),
         grades=WEAKEST_FIRST,
         scenarios=scenarios,
         many=MANY,

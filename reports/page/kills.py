@@ -86,8 +86,7 @@ def caught_of(power: Power) -> str:
     kind = "a brief run" if asked.brief else "a run"
     return (
         f"{kind} ({asked.wanted} cases of each program on each timeline, seed {asked.seed}: {power.cases} cases in "
-        f"{power.packs} packs) "
-        f"would catch {len(power.caught)} of {power.visible} seeded bugs"
+        f"{power.packs} packs) would catch {len(power.caught)} of {power.visible} seeded bugs"
     )
 
 

@@ -15,8 +15,7 @@ from conformance.reports.grid import NATIVE, Column, Grid
 
 WORDS = {
     "✓": "every value came back equal and of its type, or every key was kept apart and shared as it should be; what "
-    "does not fit was "
-    "refused, or kept as it was written",
+    "does not fit was refused, or kept as it was written",
     "(✓)": "as above, and a perturbation that the guarantee promises was not exercised",
     "refused": "the engine refuses a value that fits",
     "changed": "another value, another type or another key came back",

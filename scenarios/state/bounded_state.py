@@ -17,7 +17,7 @@ from collections.abc import Iterator
 
 from conformance.model.feature import Feature
 from conformance.model.perturbation import RECOVERIES
-from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
+from conformance.model.program import Cell, Emit, JobKind, Program, State, Timer, Timers
 from conformance.model.scenario import OURS, Domain, Finding, Guarantee, Observation, Scenario, Source
 from conformance.model.schedule import Event
 from conformance.scenarios.stories.dedup_within_watermark import HORIZON, Deduplicate
@@ -34,13 +34,13 @@ AGGREGATES = Source(
 
 
 class Forgets(Deduplicate):
-    inspected = True
+    job = JobKind.INSPECTION
 
 
 class Remembers(Deduplicate):
     """Sets no timer: the horizon of an id is without end."""
 
-    inspected = True
+    job = JobKind.INSPECTION
 
     def on_event(self, event: Event, state: State, timers: Timers, emit: Emit) -> None:
         if state.first.get() is None:
@@ -53,7 +53,7 @@ class CountsPerWindow(Program):
     timers = ("end",)
     times = ("window",)
     windowing = WINDOW
-    inspected = True
+    job = JobKind.INSPECTION
 
     def on_event(self, event: Event, state: State, timers: Timers, emit: Emit) -> None:
         state.count.set(state.count.get(0) + 1)
@@ -65,7 +65,7 @@ class CountsPerWindow(Program):
 
 
 class Sessions(SessionTimeout):
-    inspected = True
+    job = JobKind.INSPECTION
 
     def on_timer(self, timer: Timer, state: State, timers: Timers, emit: Emit) -> None:
         super().on_timer(timer, state, timers, emit)
@@ -74,23 +74,23 @@ class Sessions(SessionTimeout):
 
 
 class Join(InnerJoin):
-    inspected = True
+    job = JobKind.INSPECTION
 
 
 class CountedIds(Deduplicate):
-    counted = True
+    job = JobKind.ROW_COUNT
 
 
 class CountedWindows(CountsPerWindow):
-    inspected, counted = False, True
+    job = JobKind.ROW_COUNT
 
 
 class CountedSessions(Sessions):
-    inspected, counted = False, True
+    job = JobKind.ROW_COUNT
 
 
 class CountedJoin(InnerJoin):
-    counted = True
+    job = JobKind.ROW_COUNT
 
 
 def entries(run: Observation, key: str) -> list[str]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 from conformance.model.damage import DAMAGES, damage_of
 from conformance.model.feature import Feature
-from conformance.model.program import Cell, Emit, Program, State, Timers
+from conformance.model.program import Cell, Emit, JobKind, Program, State, Timers
 from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, Source
 from conformance.model.schedule import Event, Restart
 
@@ -23,7 +23,7 @@ RECOVERY = Source(
 
 class CountedOn(Program):
     cells = {"count": Cell.COMBINING}
-    damaged = True
+    job = JobKind.DAMAGE
 
     def on_event(self, event: Event, state: State, timers: Timers, emit: Emit) -> None:
         state.count.add(1)
@@ -48,8 +48,7 @@ def noticed(damage: str) -> Callable[[Observation], Iterator[Finding]]:
                 yield (
                     (len({*counts}) == len(counts) and counts[-1:] == [len(arrivals)])
                     or f"the job went on without a word, and the {len(arrivals)} elements of key {key}, {before} "
-                    "of them before "
-                    f"the restart, were counted {counts}"
+                    f"of them before the restart, were counted {counts}"
                 )
 
     return check

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from conformance.model.equivalence import Equivalence
 from conformance.model.feature import Feature
 from conformance.model.perturbation import INTERLEAVE, MERGE, RECOVERIES, RENAME, RESTART, SPLIT
-from conformance.model.program import Cell, Emit, Program, State, Timers
+from conformance.model.program import Cell, Emit, JobKind, Program, State, Timers
 from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
 from conformance.model.schedule import Event
 from conformance.model.trace import Emission
@@ -23,7 +23,7 @@ class Continued(Program):
     """A key's count begins at the value of its element of initial state."""
 
     cells = {"count": Cell.COMBINING}
-    initial = True
+    job = JobKind.INITIAL_STATE
 
     def on_initial(self, event: Event, state: State) -> None:
         state.count.add(event.value)

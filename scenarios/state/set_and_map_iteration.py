@@ -171,8 +171,7 @@ def elements_that_look_alike(run: Observation) -> Iterator[Finding]:
 SCENARIO = Scenario(
     name="set and map iteration",
     summary="After every operation on a map, emit the entries that going through it gives, twice, "
-    "and the elements of a "
-    "set.",
+    "and the elements of a set.",
     programs={"iteration": Iteration()},
     domain={
         "iteration": Domain(

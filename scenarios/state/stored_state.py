@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from conformance.model.equivalence import Equivalence
 from conformance.model.feature import Feature
 from conformance.model.perturbation import INTERLEAVE, MERGE, RECOVERIES, RENAME, RESTART, RESUME, RETRY, SPLIT
-from conformance.model.program import Cell, Emit, Program, State, Timers
+from conformance.model.program import Cell, Emit, JobKind, Program, State, Timers
 from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
 from conformance.model.schedule import Event
 from conformance.model.values import Json
@@ -28,7 +28,7 @@ class ThreeCells(Program):
     """An event's value is "add N" (to all cells), "remove N" (from the map), "clear CELL", or "read"."""
 
     cells = {"value": Cell.VALUE, "bag": Cell.BAG, "map": Cell.MAP}
-    inspected = True
+    job = JobKind.INSPECTION
 
     def on_event(self, event: Event, state: State, timers: Timers, emit: Emit) -> None:
         what, _, argument = event.value.partition(" ")

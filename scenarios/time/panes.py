@@ -216,8 +216,7 @@ PROGRAMS: dict[str, Program] = {
 SCENARIO = Scenario(
     name="panes",
     summary=f"Put out the elements of a key and a window of {WINDOW.size} ms in panes, "
-    "as triggers and other parts of a "
-    "pipeline say.",
+    "as triggers and other parts of a pipeline say.",
     programs=PROGRAMS,
     domain={
         name: LATE_TOO if name == "accumulated" else Domain((0, 1, 500), keys=2) if name == "paused" else ON_TIME

@@ -17,7 +17,7 @@ from conformance.execution.kept import traces_folder
 from conformance.model.engine import CannotRun, Resumable
 from conformance.plugins.registry import engine_ids, load_engine, package_of, packages
 from conformance.results.results import Results
-from conformance.run.options import Options
+from conformance.run.options import KeptTraces, Options
 from conformance.support.naming import unknown
 
 CUT_SHORT = 3
@@ -61,7 +61,8 @@ def checkpoints_(package: str, releases: tuple[str, ...], asked: Matrix) -> None
     numbers, engines = _releases(package, releases), _engines(package, asked.engines)
     known = {row.place: row for row in (read(asked.file) if asked.file.exists() else ())}
     about = tuple(options.scenarios_named(asked.scenarios))
-    given = Options((), about, asked.out, seed=asked.seed, timeout=asked.timeout, traces=traces_folder())
+    traces = KeptTraces(traces_folder())
+    given = Options((), about, asked.out, seed=asked.seed, timeout=asked.timeout, traces=traces)
     console = open_console()
 
     def run(mine: Options) -> Results:

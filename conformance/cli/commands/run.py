@@ -70,8 +70,7 @@ class Extent:
     metavar="PACKAGE==VERSION",
     multiple=True,
     help="Run the engines of this package in this release, in an environment of its own. Without --engine: all of "
-    "them, and the "
-    "reference. One engine: --engine ID@VERSION.",
+    "them, and the reference. One engine: --engine ID@VERSION.",
 )
 @options.asked(
     options.engines("all that this machine can run; with ports loaded, these and the reference"),

@@ -84,8 +84,7 @@ class Suites:
     metavar="ENGINE",
     multiple=True,
     help="Run every mutant on the suite that this engine is given in a run, and say which seeded bugs that run would "
-    "catch "
-    f"(repeat for several; {ALL!r}: every engine).",
+    f"catch (repeat for several; {ALL!r}: every engine).",
 )
 @click.option("--quick", is_flag=True, help="With --as: the suite of `run --quick`.")
 @click.option("--upgrade", is_flag=True, help="With --as: the suite of either release in `upgrade`.")

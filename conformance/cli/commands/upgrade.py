@@ -93,8 +93,7 @@ class Sides:
     type=(click.Path(path_type=Path), click.Path(path_type=Path)),
     metavar="OLD NEW",
     help="In place of PACKAGE, --from and --to: two lock or requirements files. Each package with engines that they "
-    "pin in different "
-    "releases is upgraded, into a folder of its own in --out.",
+    "pin in different releases is upgraded, into a folder of its own in --out.",
 )
 @click.option(
     "--from-engine",

@@ -151,5 +151,5 @@ def inspection() -> Trial:
         },
         'read from outside what is stored when the last step is done, and put it out as {"cell": name, "stored": '
         "value}, by key and cell; "
-        'after the last bundle and in the end put out {"surplus": number} under the key "", see Program.counted',
+        'after the last bundle and in the end put out {"surplus": number} under the key "", see JobKind.ROW_COUNT',
     )

@@ -223,7 +223,7 @@ def _timed(subject: Subject, of: str, row: Json) -> Any:
     from apache_beam.transforms.window import TimestampedValue
     from apache_beam.utils.timestamp import Timestamp as Moment
 
-    time_of = subject.time[of]
+    time_of = subject.inputs[of].time
     return TimestampedValue((of, row), Moment(micros=millis(row[time_of]) * 1_000) if time_of else Moment(0))
 
 
@@ -274,7 +274,7 @@ def _element(subject: Subject, pair: tuple[str, dict[str, Json]]) -> Any:
         return value
 
     of, row = pair
-    found = {column.name: changed(column.type, row[column.name], read) for column in subject.inputs[of]}
+    found = {column.name: changed(column.type, row[column.name], read) for column in subject.inputs[of].columns}
     make = subject.options.get("element")
     return make(found) if make else found
 

@@ -233,13 +233,13 @@ def script(subject: Subject, pair: Pair, title: str, file: Path, out: Path, seen
         name=subject.name,
         inputs=list(subject.inputs),
         moments={
-            of: [column.name for column in columns if isinstance(column.type, Timestamp)]
-            for of, columns in subject.inputs.items()
+            of: [column.name for column in each.columns if isinstance(column.type, Timestamp)]
+            for of, each in subject.inputs.items()
         },
-        times=dict(subject.time),
-        last=list(subject.output_key or output_key(subject)) if subject.mode == "update" else [],
+        times={of: each.time for of, each in subject.inputs.items()},
+        last=list(subject.output.key or output_key(subject)) if subject.output.mode == "update" else [],
         key=key_of_pairs(subject),
-        ignored=list(subject.ignore),
+        ignored=list(subject.output.ignored),
         back=getsource(back),
         moved=pair.moved,
         first=FIRST,

@@ -5,17 +5,17 @@ from __future__ import annotations
 from conformance.engines.case_run import CaseRun
 from conformance.engines.mutants.registry import bug
 from conformance.model.damage import DAMAGES, damage_of
-from conformance.model.program import Program
+from conformance.model.program import JobKind, Program
 
 
 def _forgetting(damage: str) -> type[CaseRun]:
     class Forgetting(CaseRun):
         @staticmethod
         def concerns(program: Program) -> bool:
-            return program.damaged
+            return program.job is JobKind.DAMAGE
 
         def restart(self) -> None:
-            if self.program.damaged and damage_of(self.case) == damage:
+            if self.program.job is JobKind.DAMAGE and damage_of(self.case) == damage:
                 self.state.clear()
 
     Forgetting.__name__ = "Forgets" + "".join(word.capitalize() for word in damage.split())
@@ -30,9 +30,9 @@ for name, words in DAMAGES.items():
 class LastStateIsOlder(CaseRun):
     @staticmethod
     def concerns(program: Program) -> bool:
-        return program.damaged
+        return program.job is JobKind.DAMAGE
 
     def restart(self) -> None:
-        if self.program.damaged:
+        if self.program.job is JobKind.DAMAGE:
             for cells in self.state.values():
                 cells["count"] = cells.get("count", 0) - 1

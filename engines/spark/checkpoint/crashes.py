@@ -41,7 +41,7 @@ class Killed:
     """
 
     def __init__(self, checkpoint: Path, number: int, crash: Crash, sink: Path) -> None:
-        self._checkpoint, self._number, self._crash = checkpoint, number, crash
+        self._checkpoint, self._number = checkpoint, number
         stored = {folder: [*files_of(folder, STORED, number + 1)] for folder in checkpoint.glob("state/*/[0-9]*")}
         noted = [log for log in (OFFSETS, COMMITS) if (checkpoint / log / str(number)).exists()]
         if noted != [OFFSETS, COMMITS] or not stored or not all(stored.values()):

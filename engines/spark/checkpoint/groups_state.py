@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from conformance.engines.spark.checkpoint.stored import LATEST, StoredRow
-from conformance.model.program import Cell, Program
+from conformance.model.program import Cell, JobKind, Program
 from conformance.model.values import Json
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def read(
     rows = [(key.asDict() if len(key) > 1 else json.loads(key[0]), value) for key, value in found]
     for group, value in sorted(rows, key=lambda row: row[0]["window"]):
         program = programs.get(group["program"])
-        cells = _cells(program, value["groupState"]) if program and program.inspected else ()
+        cells = _cells(program, value["groupState"]) if program and program.job is JobKind.INSPECTION else ()
         yield StoredRow(group["case"], group["key"], cells)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.engines.spark.checkpoint.stored import StoredRow
 from conformance.engines.spark.operators.tws_operator import variables
-from conformance.model.program import Cell, Program
+from conformance.model.program import Cell, JobKind, Program
 from conformance.model.values import Json
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ where the JVM's encoder made it."""
 def read(spark: SparkSession, checkpoint: Path, programs: Mapping[str, Program]) -> Iterator[StoredRow]:
     """The rows of the inspected programs in the end, cell by cell."""
     for name, program in sorted(programs.items()):
-        for cell in program.cells if program.inspected else ():
+        for cell in program.cells if program.job is JobKind.INSPECTION else ():
             yield from _rows(spark, checkpoint, programs, name, cell)
 
 

@@ -4,12 +4,11 @@ it."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from operator import attrgetter
 from typing import Any, NamedTuple
 
 from conformance.engines.spark.driving.micro_batches import MicroBatch
 from conformance.model.case import program_ref
-from conformance.model.program import Program
+from conformance.model.program import READ_FROM_OUTSIDE, Program
 from conformance.model.runs import Pack
 from conformance.model.trace import Emission
 from conformance.model.values import Json
@@ -41,8 +40,8 @@ def emissions(
     """(case, emission) of what the programs of a pack ask of its stores. Rows of one key come out in the order in which
     they are read."""
     inspected, counted = (
-        {case.id for case in pack.cases if asks(programs[program_ref(case.scenario, case.program)])}
-        for asks in (attrgetter("inspected"), attrgetter("counted"))
+        {case.id for case in pack.cases if programs[program_ref(case.scenario, case.program)].job is job}
+        for job in READ_FROM_OUTSIDE
     )
     if not inspected and not counted:
         return

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from conformance.engines.spark.plans.around import PLAIN_TEXT, SparkPlan
+from conformance.engines.spark.plans.around import PLAIN_TEXT, Runs, SparkPlan
 from conformance.engines.spark.runtime import session
 from conformance.model.engine import CannotRun, Engine, NotDriven
 from conformance.model.program import Program
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 CONNECTED = {
     "connect": SparkPlan(
-        "the query goes through Spark Connect", f"SparkSession.builder.remote(…); {PLAIN_TEXT}", connect=True
+        "the query goes through Spark Connect", f"SparkSession.builder.remote(…); {PLAIN_TEXT}", runs=Runs.CONNECT
     )
 }
 """Of the APIs that Python reaches by itself."""

@@ -30,7 +30,7 @@ from conformance.engines.typed_keys import types_in_use
 from conformance.model.case import program_ref
 from conformance.model.engine import NotDriven
 from conformance.model.plan import begins_a_query
-from conformance.model.program import FixedWindows, Program
+from conformance.model.program import FixedWindows, JobKind, Program
 from conformance.model.runs import Pack, PackRun
 from conformance.model.schedule import SLACK, Crash, Deliver, Restart
 from conformance.model.steps import DONE_POINTS
@@ -133,7 +133,7 @@ class Job:
             QueryFailed: the engine refused the query of a plan, or the query failed.
             RuntimeError: a plain query failed that was not to.
         """
-        if any(program.damaged for program in self.programs.values()):
+        if any(program.job is JobKind.DAMAGE for program in self.programs.values()):
             return self._on_damaged_checkpoints()
         for query in range(self._handover, self.batches[-1].query + 1):
             self._run_query(query)
@@ -159,7 +159,7 @@ class Job:
         def go_on(checkpoint: Path) -> tuple[dict[int, list[Any]], str]:
             try:
                 rows, _, error = running.run_query(
-                    self.query(None), checkpoint, self.mode, {}, running.Sink(self.plan.sink)
+                    self.query(None), checkpoint, self.mode, {}, running.Sink(self.plan.changes.sink)
                 )
             except Exception as refused:
                 rows, error = {}, refused
@@ -212,7 +212,7 @@ class Job:
         try:
             output = self.query(failure)
             fed = feed if self._layout.fed else None
-            sink = running.Sink(self.plan.sink, self.plan.to, sink_fails)
+            sink = running.Sink(self.plan.changes.sink, self.plan.to, sink_fails)
             found, progress, error = running.run_query(output, self.checkpoint, self.mode, waits, sink, fed)
         except Exception as refused:
             if self.plan is PLAIN:
@@ -268,17 +268,17 @@ class Job:
         """The query of the pack's plan: the operator, and what the plan puts around it."""
         delay = f"{self.delay} milliseconds"
         if self.plan.tagged:
-            stream = self._layout.read_tagged(self.spark, self.folder, delay, self.plan.early)
+            stream = self._layout.read_tagged(self.spark, self.folder, delay, self.plan.changes.early)
         else:
             rows = self._layout.read(self.spark, self.folder, self.plan.evaluations == 1, self.typed)
-            stream = self.plan.early(rows).withWatermark("event_time", delay)
-        stream = self.plan.before(stream)
+            stream = self.plan.changes.early(rows).withWatermark("event_time", delay)
+        stream = self.plan.changes.before(stream)
         parts = plan_changes.two_halves(stream) if self.plan.side_by_side else [stream]
         initial = self._initial()
         first, *rest = [
             self.apply(OperatorInput(p, self.programs, failure, initial, self.typed, self.plan.timed)) for p in parts
         ]
-        return self.plan.behind(first.union(rest[0]) if rest else first)
+        return self.plan.changes.behind(first.union(rest[0]) if rest else first)
 
     def unanswered(self, error: QueryFailed) -> PackRun:
         """The run of a pack whose query the engine refused, or could not go on with: each case ends with that."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from conformance.engines.spark.driving.layouts import TAG_OF_A_KEY, Layout
 from conformance.engines.spark.operators.operator import HEARTBEAT
-from conformance.engines.spark.plans.around import PLAIN_TEXT, SparkPlan
+from conformance.engines.spark.plans.around import PLAIN_TEXT, Changes, SparkPlan, Twins
 from conformance.engines.spark.plans.plans import AS_BATCH
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ def tags_checked(frame: DataFrame) -> DataFrame:
 WITHOUT_TIME = SparkPlan(
     "the event time is not selected behind the operator",
     f"{PLAIN_TEXT}.drop('event_time')",
-    behind=lambda frame: frame.drop("event_time"),
-    always=True,
+    changes=Changes(behind=lambda frame: frame.drop("event_time")),
+    twins=Twins(always=True),
 )
 
 _BATCH = replace(
@@ -35,7 +35,7 @@ _BATCH = replace(
     text="operator(spark.read.parquet(files so far)) # what is new in it, or all of it in complete mode",
 )
 
-BATCH = {"batch": replace(_BATCH, on_time=False)}
+BATCH = {"batch": replace(_BATCH, twins=Twins())}
 """Of operators that drop no late row."""
 
 BATCH_ON_TIME = {"batch": _BATCH}
@@ -55,19 +55,18 @@ BY_TAG = {
         "grouped by a literal tag of two streams, the second of which is empty by turns",
         f"operator({ONE}.withColumn('tag', lit('source 0')).union(two.withColumn('tag', lit('source 1')))), grouped "
         "by tag, too",
-        behind=tags_checked,
+        changes=Changes(behind=tags_checked),
         layout=Layout(sources=2, fed=True, steady=True),
         tagged=True,
-        always=True,
+        twins=Twins(always=True),
     ),
     "tagged-later": SparkPlan(
         "grouped by a tag of two streams, the second of which has no rows before a restart, and may have no tag",
         f"operator({ONE}.withColumn('tag', not null).union(two.withColumn('tag', nullable))), grouped by tag, too # "
         "restarted",
-        behind=tags_checked,
+        changes=Changes(behind=tags_checked),
         layout=Layout(sources=2, later=True),
         tagged=True,
-        restarts=True,
-        always=True,
+        twins=Twins(restarts=True, always=True),
     ),
 }

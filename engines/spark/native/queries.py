@@ -85,7 +85,7 @@ class NativeQuery:
         """Whether a plan of every Spark engine can be proved for this query. A side that filters its rows does not read
         a file, or a row group, whose statistics rule all rows out, so those of a micro-batch stay one."""
         one_file = plan.layout.files == 1 and not plan.layout.group and (plan.layout.sources == 1 or plan.layout.idle)
-        return (self.ordered or not plan.restarts) and (self.sides == 1 or one_file)
+        return (self.ordered or not plan.twins.restarts) and (self.sides == 1 or one_file)
 
 
 DEDUP, WINDOWS, SESSIONS, JOIN = (

@@ -6,10 +6,11 @@ changes are done one after the other, in the order in which the engine lists its
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from conformance.engines.planned import chained, prove_meeting, same
 from conformance.engines.spark.driving.layouts import PLAIN as PLAIN_LAYOUT
@@ -23,14 +24,52 @@ Change = Callable[["DataFrame"], "DataFrame"]
 
 
 @dataclass(frozen=True)
+class Changes:
+    """What is done to the rows of a query, by the place.
+
+    Attributes:
+        early: before the watermark is declared.
+        before: between the watermark and the operator.
+        behind: behind the operator.
+        sink: to a micro-batch in ``foreachBatch``, before its rows are taken.
+    """
+
+    early: Change = same
+    before: Change = same
+    behind: Change = same
+    sink: Change = same
+
+
+@dataclass(frozen=True)
+class Twins:
+    """Which cases have a twin under a plan, and when: as ``PlanTwin`` says."""
+
+    restarts: bool = False
+    one_query: bool = False
+    on_time: bool = False
+    always: bool = False
+
+
+class Runs(Enum):
+    """How a query runs.
+
+    Members:
+        BATCH: there is no stream: batch queries answer, see ``batch_plan``.
+        CONNECT: it goes through Spark Connect, see ``connected``.
+    """
+
+    STREAM = "a stream"
+    BATCH = "batch queries"
+    CONNECT = "a stream through Spark Connect"
+
+
+@dataclass(frozen=True)
 class SparkPlan:
     """What stands around the operator.
 
     Attributes:
         title: what is different, in words.
-        text: the query of this plan; ``rows`` is what is read, ``operator`` is the operator under test. early, before,
-        behind: done before the watermark is declared, between the watermark and the operator, and behind the operator.
-        sink: done to a micro-batch in ``foreachBatch`` before its rows are taken.
+        text: the query of this plan; ``rows`` is what is read, ``operator`` is the operator under test.
         layout: where the rows lie.
         evaluations: how often a row is read.
         tagged: the rows of each source have a literal of their own in the column ``tag``.
@@ -43,18 +82,12 @@ class SparkPlan:
             to them.
         several_operators: what the operator stored is not the only state of the query.
         settings: of the session.
-        batch: there is no stream: batch queries answer, see ``batch_plan``.
-        connect: the query goes through Spark Connect, see ``connected``.
-        restarts, one_query, on_time, always: as ``PlanTwin`` says.
         places: what the plan takes of a query beside what its other attributes say.
     """
 
     title: str = ""
     text: str = ""
-    early: Change = same
-    before: Change = same
-    behind: Change = same
-    sink: Change = same
+    changes: Changes = Changes()
     layout: Layout = PLAIN_LAYOUT
     tagged: bool = False
     side_by_side: bool = False
@@ -64,12 +97,8 @@ class SparkPlan:
     several_operators: bool = False
     evaluations: int = 1
     settings: Mapping[str, str] = field(default_factory=dict)
-    batch: bool = False
-    connect: bool = False
-    restarts: bool = False
-    one_query: bool = False
-    on_time: bool = False
-    always: bool = False
+    runs: Runs = Runs.STREAM
+    twins: Twins = Twins()
     places: frozenset[str] = frozenset()
 
     @property
@@ -78,11 +107,11 @@ class SparkPlan:
         in all. Who feeds the query, or collects its output, is called by ``foreachBatch``, which a sink of Spark's own
         leaves no place for."""
         taken = {
-            QUERY: self.batch or self.connect,
+            QUERY: self.runs is not Runs.STREAM,
             "layout": not self.layout.with_group(0).plain,
             "row groups": self.layout.group > 0,
             "foreachBatch": self.layout.fed or bool(self.to),
-            "sink": self.sink is not same or bool(self.to),
+            "sink": self.changes.sink is not same or bool(self.to),
             "reads": self.evaluations > 1,
             "operator": self.side_by_side,
         }
@@ -96,12 +125,9 @@ class SparkPlan:
             self.title,
             self.text,
             PLAIN_TEXT,
-            self.restarts,
-            self.always,
-            one_query=self.one_query,
-            on_time=self.on_time,
+            **vars(self.twins),
             own_sink=bool(self.to),
-            leaves_state=not (self.batch or self.several_operators),
+            leaves_state=self.runs is not Runs.BATCH and not self.several_operators,
             slots=self.slots,
         )
 
@@ -124,18 +150,16 @@ def composed(plans: Iterable[SparkPlan]) -> SparkPlan:
     if len(parts) < 2:
         return parts[0] if parts else PLAIN
     prove_meeting(parts)
-    flags = {name: any(getattr(part, name) for part in parts) for name in FLAGS}
+    flags: dict[str, Any] = {name: any(getattr(part, name) for part in parts) for name in FLAGS}
     return SparkPlan(
         "; ".join(part.title for part in parts),
         "; ".join(part.text for part in parts),
-        early=chained(part.early for part in parts),
-        before=chained(part.before for part in parts),
-        behind=chained(part.behind for part in parts),
-        sink=chained(part.sink for part in parts),
+        changes=Changes(*map(chained, _each(part.changes for part in parts))),
         layout=_laid_out([part.layout for part in parts]),
         to="".join(part.to for part in parts),
         evaluations=prod(part.evaluations for part in parts),
         settings=_merged(part.settings for part in parts),
+        twins=Twins(*map(any, _each(part.twins for part in parts))),
         places=frozenset[str]().union(*(part.places for part in parts)),
         **flags,
     )
@@ -147,19 +171,12 @@ def _laid_out(layouts: list[Layout]) -> Layout:
     return found.with_group(max(layout.group for layout in layouts))
 
 
-FLAGS = (
-    "tagged",
-    "side_by_side",
-    "timed",
-    "exchanged",
-    "several_operators",
-    "batch",
-    "connect",
-    "restarts",
-    "one_query",
-    "on_time",
-    "always",
-)
+def _each(parts: Iterable[Changes | Twins]) -> Iterator[tuple[Any, ...]]:
+    """What the parts say, field by field."""
+    return zip(*(vars(part).values() for part in parts), strict=True)
+
+
+FLAGS = ("tagged", "side_by_side", "timed", "exchanged", "several_operators")
 """What holds of several plans if it holds of any of them."""
 
 

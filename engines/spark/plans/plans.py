@@ -12,7 +12,7 @@ from functools import partial
 
 from conformance.engines.spark.driving.layouts import Layout
 from conformance.engines.spark.plans import plan_changes as changes
-from conformance.engines.spark.plans.around import PLAIN_TEXT, Change, SparkPlan
+from conformance.engines.spark.plans.around import PLAIN_TEXT, Change, Changes, Runs, SparkPlan, Twins
 from conformance.engines.spark.runtime.running import MEMORY, PARQUET
 
 RESTARTED = " # restarted"
@@ -23,8 +23,8 @@ WATERMARKED = "rows.withWatermark('event_time', delay)"
 AS_BATCH = SparkPlan(
     "a batch query on all rows so far, for each micro-batch",
     "operator(spark.read.parquet(files so far)) # what is new in it",
-    batch=True,
-    on_time=True,
+    runs=Runs.BATCH,
+    twins=Twins(on_time=True),
 )
 """Nothing is late in a batch query."""
 
@@ -33,28 +33,33 @@ BATCH = {"batch": AS_BATCH}
 
 
 def _before(title: str, code: str, change: Change, *, evaluations: int = 1) -> SparkPlan:
-    return SparkPlan(title, f"operator({WATERMARKED}{code})", before=change, evaluations=evaluations)
+    return SparkPlan(title, f"operator({WATERMARKED}{code})", changes=Changes(before=change), evaluations=evaluations)
 
 
 def _early(title: str, rows: str, change: Change, *, evaluations: int = 1) -> SparkPlan:
     return SparkPlan(
-        title, f"operator({rows}.withWatermark('event_time', delay))", early=change, evaluations=evaluations
+        title,
+        f"operator({rows}.withWatermark('event_time', delay))",
+        changes=Changes(early=change),
+        evaluations=evaluations,
     )
 
 
 def _behind(title: str, code: str, change: Change) -> SparkPlan:
-    return SparkPlan(title, f"{PLAIN_TEXT}{code}", behind=change)
+    return SparkPlan(title, f"{PLAIN_TEXT}{code}", changes=Changes(behind=change))
 
 
 def with_settings(title: str, settings: Mapping[str, str], *, restarts: bool = False) -> SparkPlan:
     """The plain query in a session with these settings."""
     told = "; ".join(f"SET {name.removeprefix('spark.sql.')}={value}" for name, value in settings.items())
-    return SparkPlan(title, f"{told}; {PLAIN_TEXT}{RESTARTED * restarts}", settings=settings, restarts=restarts)
+    return SparkPlan(
+        title, f"{told}; {PLAIN_TEXT}{RESTARTED * restarts}", settings=settings, twins=Twins(restarts=restarts)
+    )
 
 
 def not_restarted(plan: SparkPlan) -> SparkPlan:
     """The plan without its restart."""
-    return replace(plan, restarts=False, text=plan.text.removesuffix(RESTARTED))
+    return replace(plan, twins=replace(plan.twins, restarts=False), text=plan.text.removesuffix(RESTARTED))
 
 
 def _without_rule(rule: str) -> SparkPlan:
@@ -74,7 +79,7 @@ TWO = "operator(one.union(two).withWatermark('event_time', delay))"
 
 PLANS: Mapping[str, SparkPlan] = {
     "union-empty": SparkPlan(
-        "a union with a stream that never has rows", TWO, layout=Layout(sources=2, idle=True), always=True
+        "a union with a stream that never has rows", TWO, layout=Layout(sources=2, idle=True), twins=Twins(always=True)
     ),
     "union-by-turns": SparkPlan(
         "a union of two streams that are empty by turns", TWO, layout=Layout(sources=2, fed=True)
@@ -83,7 +88,7 @@ PLANS: Mapping[str, SparkPlan] = {
         "a union with a stream that has no rows before a restart",
         TWO + RESTARTED,
         layout=Layout(sources=2, later=True),
-        restarts=True,
+        twins=Twins(restarts=True),
     ),
     "union-of-halves": _before(
         "a union of two halves of the stream", ".where(half).union(….where(other half))", changes.halves, evaluations=2
@@ -165,7 +170,7 @@ PLANS: Mapping[str, SparkPlan] = {
     "sql-cte": SparkPlan(
         "a common table expression in SQL text",
         "operator(spark.sql('WITH mine AS (SELECT * FROM rows_with_watermark) SELECT * FROM mine'))",
-        before=changes.in_sql,
+        changes=Changes(before=changes.in_sql),
     ),
     "sql-cte-early": _early(
         "a common table expression in SQL text before the watermark",
@@ -185,17 +190,17 @@ PLANS: Mapping[str, SparkPlan] = {
     "sink-checkpointed": SparkPlan(
         "foreachBatch checkpoints its rows",
         f"{PLAIN_TEXT}.writeStream.foreachBatch(lambda rows, n: rows.localCheckpoint() …)",
-        sink=changes.checkpointed,
+        changes=Changes(sink=changes.checkpointed),
     ),
     "sink-cached": SparkPlan(
         "foreachBatch caches its rows",
         f"{PLAIN_TEXT}.writeStream.foreachBatch(lambda rows, n: rows.persist() …)",
-        sink=changes.cached,
+        changes=Changes(sink=changes.cached),
     ),
     "sink-twice": SparkPlan(
         "foreachBatch evaluates its rows twice",
         f"{PLAIN_TEXT}.writeStream.foreachBatch(lambda rows, n: rows.select('case').collect(); rows.collect())",
-        sink=changes.counted,
+        changes=Changes(sink=changes.counted),
         evaluations=2,
     ),
     "several-files": SparkPlan(
@@ -252,7 +257,7 @@ APPENDED: Mapping[str, SparkPlan] = {
         "the output goes to a table in memory",
         f"{PLAIN_TEXT}.writeStream.format('memory')",
         to=MEMORY,
-        one_query=True,
+        twins=Twins(one_query=True),
     ),
 }
 """Of queries in append mode. The file sink takes no other mode, and the memory sink goes on from a checkpoint in
@@ -273,7 +278,7 @@ AGGREGATED: Mapping[str, SparkPlan] = {
         "output rows aggregated in windows behind, in the event time that the operator declares",
         f"{PLAIN_TEXT[:-1]}, eventTimeColumnName='time').groupBy('nonce', window('time', '1 "
         "millisecond')).agg(first(…), …)",
-        behind=changes.aggregated,
+        changes=Changes(behind=changes.aggregated),
         timed=True,
         several_operators=True,
         exchanged=True,

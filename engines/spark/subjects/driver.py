@@ -120,8 +120,9 @@ class SparkSubjects:
 
         if pair.varied.setup.where == CONNECT:  # a script has one session, and the two runs need two kinds
             return ""
-        if subject.mode == "update" and not subject.output_key:
-            subject = replace(subject, output_key=self.look(subject).output_key or ())
+        if subject.output.mode == "update" and not subject.output.key:
+            key = self.look(subject).output_key or ()
+            subject = replace(subject, output=replace(subject.output, key=key))
         return script(subject, pair, title, file, out, self.version, self.before.place.release if self.before else "")
 
     # A run
@@ -214,7 +215,7 @@ class SparkSubjects:
         try:
             output = self._output(subject, spark, folder, streaming=True, files=files)
             sink = running.Sink(fails=fails, most=sum(1 for _ in folder.glob("input*/*.json")) + IDLE)
-            found, reports, failed = running.run_query(output, folder / "checkpoint", subject.mode, {}, sink)
+            found, reports, failed = running.run_query(output, folder / "checkpoint", subject.output.mode, {}, sink)
         except InvalidSubject as unusable:
             return str(unusable)
         except Exception as refused:
@@ -231,14 +232,14 @@ class SparkSubjects:
         from pyspark.sql import DataFrame
 
         inputs = {}
-        for of, schema in subject.schemas.items():
+        for of, each in subject.inputs.items():
             path = folder / f"input{'-' if of else ''}{of}"
             path.mkdir(exist_ok=True)
             try:
                 reader: Any = spark.readStream.option("maxFilesPerTrigger", files) if streaming else spark.read
-                inputs[of] = reader.schema(schema).json(str(path))
+                inputs[of] = reader.schema(each.schema).json(str(path))
             except Exception as error:
-                said = f"Spark does not take the schema {schema!r}: {session.cause(error)}"
+                said = f"Spark does not take the schema {each.schema!r}: {session.cause(error)}"
                 raise InvalidSubject(f"subject {subject.name}: {said}") from None
         try:
             with session.ambient(spark):
@@ -264,17 +265,17 @@ class SparkSubjects:
         checker = output.sparkSession._jvm.org.apache.spark.sql.catalyst.analysis.UnsupportedOperationChecker
         modes = output.sparkSession._jvm.org.apache.spark.sql.streaming.OutputMode
         try:
-            checker.checkForStreaming(plan, getattr(modes, subject.mode.capitalize())())
+            checker.checkForStreaming(plan, getattr(modes, subject.output.mode.capitalize())())
         except Exception as error:
             raise InvalidSubject(
-                f"subject {subject.name}: Spark refuses the query in {subject.mode} mode: {session.cause(error)}"
+                f"subject {subject.name}: Spark refuses the query in {subject.output.mode} mode: {session.cause(error)}"
             ) from None
 
 
 def _write(subject: Subject, folder: Path, given: Given, numbers: Sequence[int], files: int) -> None:
     """The files of some micro-batches, each input in a folder of its own. A source reads its files in order of
     modification time."""
-    for of in subject.schemas:
+    for of in subject.inputs:
         place = folder / f"input{'-' if of else ''}{of}"
         place.mkdir(exist_ok=True)
         for number in numbers:

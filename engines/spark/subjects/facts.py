@@ -20,7 +20,6 @@ WORDS = re.compile(rf"\b(\d+)\s+({'|'.join(UNITS)})s?\b", re.IGNORECASE)
 MICROS = re.compile(r"[%+-] (\d{4,})\)")
 CONVERSION = "precisetimestampconversion"
 INTERVAL = re.compile(r"INTERVAL '(-?)([\d:. ]+)' ([A-Z]+)(?: TO [A-Z]+)?")
-UNTIMED = "WITHIN_WATERMARK"
 
 PROCESSORS = (
     "TransformWithState",
@@ -92,7 +91,7 @@ def _output_key(subject: Subject, output: DataFrame, nodes: list[Any], processor
     """The columns that tell one answer from another in update mode: those of the last grouping that the output has,
     those of the key where a processor makes the output, and none where nothing is updated. None where the grouping's
     columns are not in the output."""
-    if subject.mode != "update":
+    if subject.output.mode != "update":
         return ()
     grouping = next((node for node in nodes if node.nodeName() == "Aggregate"), None)
     if grouping is None:

@@ -30,7 +30,7 @@ from conformance.engines.spark.tws import time_mode
 from conformance.engines.typed_keys import types_in_use
 from conformance.model.case import Case, program_ref
 from conformance.model.engine import NotDriven
-from conformance.model.program import EngineFault, FixedWindows, Program
+from conformance.model.program import EngineFault, FixedWindows, JobKind, Program
 from conformance.model.runs import Pack, PackRun, StepCount
 from conformance.model.schedule import Advance, Deliver, Event, Step, Wait
 from conformance.model.trace import Emission, Trace
@@ -155,7 +155,7 @@ class _Run:
             else:
                 raise NotDriven(f"step {step.id}: TwsTester has nothing for {step}")
             self._prove_times(step, watermark, elapsed)
-        if self.program.inspected:
+        if self.program.job is JobKind.INSPECTION:
             self._inspect(step)
 
     def _initial(self) -> list[tuple[Key, Row]]:

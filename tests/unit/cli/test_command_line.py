@@ -1,0 +1,91 @@
+"""The command line's place: everything else in the core works without it, and without reports."""
+
+import ast
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from conformance.cli.commands.run import engines_of_a_quick_run
+from conformance.cli.commands.upgrade import upgrade_
+from conformance.cli.main import COMMANDS, main
+from conformance.comparison.upgrade import Upgrade
+
+CORE = Path(__file__).parents[3] / "conformance"
+
+
+def _imported(path):
+    """The modules that a file imports, inside functions, too."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module or ""
+
+
+@pytest.mark.parametrize("path", sorted(CORE.rglob("*.py")), ids=lambda path: str(path.relative_to(CORE)))
+def test_the_command_line_alone_imports_reports(path):
+    """And nothing imports the command line."""
+    if CORE / "cli" not in path.parents and path != CORE / "__main__.py":
+        assert [name for name in _imported(path) if name.startswith("conformance.reports")] == []
+        assert [name for name in _imported(path) if name.startswith("conformance.cli")] == []
+
+
+def test_every_command_and_option_says_what_it_does():
+    """All but an option whose default says it."""
+    context = click.Context(main)
+    for command in (main.get_command(context, name) for name in main.list_commands(context)):
+        assert command.help, command.name
+        for option in command.params:
+            if isinstance(option, click.Option):
+                assert option.help or option.show_default, f"{command.name} {option.name}"
+
+
+@pytest.mark.parametrize("module", COMMANDS)
+def test_a_command_is_found_by_its_name(module):
+    """The group knows each module's commands without importing the module."""
+    commands = import_module(f"conformance.cli.commands.{module}").COMMANDS
+    assert [command.name for command in commands] == list(COMMANDS[module])
+
+
+def test_a_command_that_draws_nothing_imports_nothing_that_draws():
+    """So that it answers at once."""
+    asked = "import sys; from conformance.cli.main import main; main(['list'], standalone_mode=False); "
+    asked += "print([name for name in ('hypothesis', 'jsonschema_rs', 'pyarrow', 'pandas') if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines()[-1] == "[]", done.stderr
+
+
+def test_an_interrupted_upgrade_is_told_and_is_no_gate_that_blocks(monkeypatch, tmp_path):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Upgrade, "execute", interrupt)
+    arguments = ["pyspark", "--from", "4.0.5", "--to", "4.3.0", "--out", str(tmp_path)]
+    done = CliRunner().invoke(upgrade_, arguments)
+    assert done.exit_code == 3
+    assert f"cannot compare 4.0.5 and 4.3.0: interrupted; what there is lies in {tmp_path}" in done.output
+    assert "interrupted" in (tmp_path / "summary.md").read_text()
+
+
+def test_a_first_look_drops_nothing_that_was_loaded():
+    ports = ["beam-port:mine", "spark-port:mine"]
+    asked = ["reference", "spark-tws-pandas", *ports]
+    assert engines_of_a_quick_run(asked, ports) == ["reference", *ports]
+
+
+def test_a_run_that_finds_no_engine_but_the_reference_is_not_a_pass(monkeypatch):
+    """The reference against itself would hold in everything."""
+    monkeypatch.setattr("conformance.cli.commands.run.runnable", lambda console, names: ["reference"])
+    done = CliRunner().invoke(main, ["run"])
+    assert done.exit_code == 3
+    assert "nothing to test: no engine but the reference can run here" in done.output
+
+
+def test_the_package_is_the_command():
+    done = subprocess.run([sys.executable, "-m", "conformance", "--help"], capture_output=True, text=True, check=True)
+    assert "run" in done.stdout

@@ -1,0 +1,554 @@
+"""Subjects without an engine: declarations, cases, questions, reduction and verdicts, on a toy of a streaming
+engine."""
+
+import itertools
+import json
+import types
+from dataclasses import replace
+from itertools import count
+from random import Random
+from types import SimpleNamespace
+
+import pytest
+
+from conformance import subject
+from conformance.model.types import Array, Decimal, Double, Int, Long, Map, String, Struct, Timestamp
+from conformance.subjects import questions
+from conformance.subjects.answers import ONE_ANSWER, Ran, difference, final, moved_back, shown_row, told
+from conformance.subjects.asking import Asking, Options, Verdict, ask
+from conformance.subjects.drawing import draw
+from conformance.subjects.driver import Facts
+from conformance.subjects.found import chosen, driver_of, subjects_in
+from conformance.subjects.process import Told
+from conformance.subjects.questions import AGAIN, ORDER, Pair, Run, joined, means_something, without
+from conformance.subjects.releases import between
+from conformance.subjects.rows import START, Row, in_time, keeps_promise, moved, other_order, sample_rows, span_of
+from conformance.subjects.schema import InvalidSubject, columns_of, duration, millis, moment
+from conformance.subjects.setup import Setup
+
+VISITS = "user string, page string, at timestamp"
+MINUTE = 60_000
+
+
+COUNTS = Facts(columns=("user", "window", "n"))
+ALL = Options()
+
+
+class Toy:
+    """An engine that hands a function the micro-batches of a run, and takes what it puts out for each."""
+
+    package, annotation, batch, version = "toy", "Batches", "batch", "Toy 1.0"
+    packs, closes = 6, True
+    questions = (
+        questions.AGAIN,
+        questions.ORDER,
+        questions.SPLITS,
+        questions.EMPTY,
+        questions.TIME,
+        questions.LATE,
+        questions.ONCE,
+        questions.STATE,
+        questions.BOUNDED,
+    )
+
+    def __init__(self, facts=COUNTS):
+        self.facts, self.runs = facts, 0
+
+    def look(self, subject):
+        return self.facts
+
+    def run(self, subject, given, setup):
+        self.runs += 1
+        if setup.bounded:
+            given = [{"": [row for batch in given for row in batch[""]]}]
+        return subject.function([batch[""] for batch in given])
+
+    def script(self, subject, pair, title, file, out):
+        return title
+
+
+def counting(batches, first_page=False, delay=10_000, size=5 * MINUTE, keep=lambda row: True):
+    """Counts by user and window: what has ended by the watermark comes out, what is late is dropped."""
+    latest, settled, dropped, state, outputs = None, None, 0, {}, {}
+    for number, batch in enumerate([*batches, []]):
+        for row in filter(keep, batch):
+            window = millis(row["at"]) // size * size
+            if settled is not None and window + size <= settled:
+                dropped += 1
+                continue
+            count = state.setdefault((row["user"], window), [0, row["page"]])
+            count[0] += 1
+        times = [millis(row["at"]) for row in batch]
+        settled = latest
+        latest = max([*times, *([] if latest is None else [latest + delay])], default=None)
+        latest = None if latest is None else latest - delay
+        ended = [key for key in state if latest is not None and key[1] + size <= latest]
+        outputs[number] = tuple(
+            {"user": user, "window": {"timestamp": at * 1_000}, "n": n[1] if first_page else n[0]}
+            for user, at in ended
+            for n in [state.pop((user, at))]
+        )
+    return Ran(outputs, dropped, len(state), True)
+
+
+def declared(function, **more):
+    given = {"schema": VISITS, "key": "user", "time": "at", "delay": "10 seconds", "durations": "5 minutes", **more}
+    return subject(**given)(function)
+
+
+def verdicts(function, driver=None, options=ALL, **more):
+    report, failing = ask(driver or Toy(), declared(function, **more), options)
+    assert not report.error
+    return {finding.question: finding for finding in report.findings}, failing, report
+
+
+# Declarations
+
+
+def test_a_schema_is_read_with_its_types():
+    columns = columns_of(
+        "user STRING NOT NULL, n bigint, `a b` decimal(10,2), s struct<x: int, y: array<double>>, m map<string,long>"
+    )
+    assert [c.name for c in columns] == ["user", "n", "a b", "s", "m"]
+    assert [c.type for c in columns] == [
+        String(),
+        Long(),
+        Decimal(10, 2),
+        Struct((("x", Int()), ("y", Array(Double())))),
+        Map(String(), Long()),
+    ]
+    assert [c.nullable for c in columns] == [False, True, True, True, True]
+    assert columns_of("at timestamp")[0].type == Timestamp()
+
+
+@pytest.mark.parametrize(
+    ("schema", "says"),
+    [
+        ("user strng", "column 'user' has an unknown type 'strng'; did you mean string?"),
+        ("user", "the type of column 'user' is missing at the end"),
+        ("user string,", "the name of a column is missing at the end"),
+        ("user string; n int", "';' is not expected"),
+        ("user string, user int", "two columns are called 'user'"),
+        ("m map<int,string>", "rows are JSON"),
+    ],
+)
+def test_a_schema_that_does_not_parse_gets_one_line(schema, says):
+    with pytest.raises(InvalidSubject, match=r"\A[^\n]*\Z") as error:
+        columns_of(schema)
+    assert says in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        ({"values": {"user": "ann"}}, "values: 'user' has a text; list the values, such as ['ann']"),
+        ({"delay": 10}, "delay is a text such as '10 seconds', not 10"),
+        ({"schema": 7}, "schema is a text such as 'user string, at timestamp', not 7"),
+        ({"time": {"": "at", "b": "at"}}, "time: 'b' is no input"),
+        ({"key": "usr"}, "key 'usr' is no column of the schema; did you mean user?"),
+        ({"time": "page"}, "time 'page' is no timestamp column of the schema"),
+        ({"delay": "ten seconds"}, "delay is a time such as '10 seconds'"),
+        ({"time": ""}, "delay needs time"),
+        ({"output_mode": "upsert"}, "unknown output_mode 'upsert'"),
+        ({"values": {"pge": [1]}}, "values: 'pge' is no column"),
+    ],
+)
+def test_a_declaration_that_cannot_be_used_gets_one_line(more, says):
+    with pytest.raises(InvalidSubject, match=r"\Asubject counting: [^\n]*\Z") as error:
+        declared(counting, **more)
+    assert says in str(error.value)
+
+
+def test_a_missing_key_is_told_from_none():
+    with pytest.raises(InvalidSubject, match="key is missing; name the column"):
+        subject(schema=VISITS)(counting)
+    assert subject(schema=VISITS, key=None)(counting).keys == ()
+
+
+def test_a_subject_is_called_as_its_function():
+    assert declared(lambda rows: rows + 1)(2) == 3
+
+
+def test_durations_and_moments():
+    assert duration("1 hour 30 minutes", "x") == 90 * MINUTE
+    assert moment(START + 1) == "2020-03-01T00:00:00.001Z"
+    assert millis(moment(START + 1)) == START + 1
+
+
+# Cases
+
+
+def test_the_same_seed_draws_the_same_rows_and_time_has_its_boundaries():
+    mine, span = declared(counting), span_of([5 * MINUTE], 10_000)
+    rows = draw(mine, span, 20, 1)
+    assert rows == draw(mine, span, 20, 1)
+    assert rows != draw(mine, span, 20, 2)
+    assert rows == in_time(rows)
+    assert len({row.case for row in rows}) == 20
+    edges = {(row.at - START) % (5 * MINUTE) for row in rows}
+    assert {0, 1, 5 * MINUTE - 1} <= edges  # at the end of a window, and to the millisecond around it
+    assert any(row.values["page"] is None for row in rows)
+    assert all(row.values["user"] for row in rows)
+
+
+@pytest.mark.parametrize("wild", [True, False])
+def test_another_order_keeps_the_promise_of_the_watermark(wild):
+    rows = [Row({}, START + 3_000 * n, nr=n) for n in range(40)]
+    orders = [other_order(rows, 10_000, Random(seed), wild) for seed in range(50)]
+    assert all(keeps_promise([order], 10_000) for order in orders)
+    assert any(not keeps_promise([order], 5_000) for order in orders)
+    assert all(sorted(row.nr for row in order) == list(range(40)) for order in orders)
+
+
+def test_sample_rows_are_taken_as_they_are_and_mixed(tmp_path):
+    mine, span = declared(counting), span_of([5 * MINUTE], 10_000)
+    lines = [json.dumps({"user": f"u{n}", "page": f"p{n}", "at": moment(5_000 * n)}) for n in range(4)]
+    sample = sample_rows(mine, lines, "rows.jsonl")
+    rows = draw(mine, span, 5, 1, sample)
+    assert [row.values["page"] for row in rows if row.case == 0] == ["p0", "p1", "p2", "p3"]
+    assert [row.at for row in rows if row.case == 0] == [START + 5_000 * n for n in range(4)]
+    assert {row.values["user"] for row in rows} <= {"u0", "u1", "u2", "u3"}
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("{", "rows.jsonl, line 2: not JSON"),
+        ("[1]", "a row is an object of columns"),
+        ('{"usr": "a", "at": 1}', "'usr' is no column of the schema"),
+        ('{"user": "a", "at": "noon"}', "at is ISO 8601 or ms since the epoch, not 'noon'"),
+    ],
+)
+def test_a_bad_sample_row_is_named_by_its_line(line, says):
+    with pytest.raises(InvalidSubject) as error:
+        sample_rows(declared(counting), ['{"user": "a", "at": 1}', line], "rows.jsonl")
+    assert says in str(error.value)
+
+
+def test_times_move_and_come_back():
+    kind = columns_of("s struct<at: timestamp, days: array<date>>")[0].type
+    there = moved(kind, {"at": moment(START), "days": ["2020-03-01", None]}, 86_400_000)
+    assert there == {"at": moment(START + 86_400_000), "days": ["2020-03-02", None]}
+    by = span_of([5 * MINUTE], 0).moved
+    value = {"window": {"timestamp": (START + by) * 1_000}, "seconds": (START + by) // 1_000, "n": 3}
+    back = moved_back(value, by, START + by, START + by + 1_000_000)
+    assert back == {"window": {"timestamp": START * 1_000}, "seconds": START // 1_000, "n": 3}
+
+
+# Answers
+
+
+def test_the_final_rows_of_each_mode():
+    ran = Ran({0: ({"k": 1, "n": 1},), 1: ({"k": 1, "n": 2}, {"k": 2, "n": 1}), 2: ()})
+    assert [row["n"] for row in final(ran, "append", ())] == [1, 2, 1]
+    assert [row["n"] for row in final(ran, "update", ("k",))] == [2, 1]
+    assert final(ran, "complete", ()) == ()
+
+
+def test_answers_differ_as_multisets():
+    row = {"user": "a", "n": 1}
+    assert not difference([row, {"user": "b"}], [{"user": "b"}, row])
+    assert difference([row], [row, row]).words == 'user="a", n=1 is new'
+    assert told(0.1 + 0.2) == told(0.3)
+    assert shown_row({"at": {"timestamp": START * 1_000}}) == f"at={moment(START)}"
+
+
+# Verdicts
+
+
+def test_what_holds_holds_and_says_how_its_cases_ran():
+    found, failing, report = verdicts(counting)
+    assert {f.verdict for f in found.values()} == {Verdict.HOLDS}, found
+    assert not failing
+    assert report.packed == "6 cases in a run: 2 of them answer alone as they do together; 3 questions at once"
+    assert found["order"].rows > 0
+    assert len(report.answers) > 3
+
+
+def test_an_order_dependent_answer_is_found_and_reduced():
+    found, failing, _ = verdicts(lambda batches: counting(batches, first_page=True))
+    assert found["order"].verdict is Verdict.VIOLATED
+    assert found["batches"].verdict is Verdict.HOLDS
+    pair, why = failing["order"]
+    data = [row for batch in pair.plain.delivery for row in batch if not row.closing]
+    assert len(data) == 2
+    assert len({row.values["user"] for row in data}) == 1
+    assert "is lost" in why
+    assert len(pair.plain.delivery) <= 2
+
+
+def test_a_filter_by_the_clock_is_found_though_nothing_comes_out_before():
+    now = millis("2030-01-01")
+    found, failing, _ = verdicts(lambda batches: counting(batches, keep=lambda row: millis(row["at"]) > now))
+    assert found["time"].verdict is Verdict.VIOLATED
+    assert found["order"].verdict is Verdict.NOT_ASKED
+    assert "nothing was compared" in found["order"].why
+    pair, _ = failing["time"]
+    assert len([row for batch in pair.plain.delivery for row in batch if not row.closing]) == 1
+
+
+def test_state_that_lives_in_a_batch_is_found_by_other_batches():
+    def per_batch(batches):
+        outputs = {}
+        for number, batch in enumerate(batches):
+            seen = {}
+            for row in batch:
+                seen[row["user"]] = seen.get(row["user"], 0) + 1
+                outputs.setdefault(number, []).append({"user": row["user"], "n": seen[row["user"]]})
+        return Ran({number: tuple(rows) for number, rows in outputs.items()})
+
+    found, failing, _ = verdicts(per_batch, Toy(Facts(columns=("user", "n"))))
+    assert found["batches"].verdict is Verdict.VIOLATED
+    assert found["late"].why == "no operator keeps state, so none drops what is late"
+    pair, _ = failing["batches"]
+    assert len([row for batch in pair.varied.delivery for row in batch if not row.closing]) == 2
+
+
+def test_what_differs_from_run_to_run_is_not_asked_further():
+    count = itertools.count()
+    found, _, _ = verdicts(
+        lambda batches: Ran({0: tuple({"user": r["user"], "n": next(count)} for b in batches for r in b)}),
+        Toy(Facts(columns=("user", "n"))),
+    )
+    assert found["again"].verdict is Verdict.VIOLATED
+    assert {f.verdict for q, f in found.items() if q != "again"} == {Verdict.NOT_ASKED}
+    assert "mend that first" in found["order"].why
+
+
+def test_rows_that_are_dropped_too_early_and_state_that_stays_are_found():
+    found, _, _ = verdicts(lambda batches: counting(batches, delay=0), delay="5 minutes")
+    assert found["order"].verdict is Verdict.VIOLATED
+
+    def kept(batches):
+        ran = counting(batches)
+        return Ran(ran.outputs, ran.dropped, sum(map(len, batches)), True)
+
+    found, _, _ = verdicts(kept)
+    assert found["state"].verdict is Verdict.VIOLATED
+    assert "of state" in found["state"].why
+
+    def late(batches):
+        ran = counting(batches)
+        return Ran(ran.outputs, 2, ran.stored, True)
+
+    found, _, _ = verdicts(late)
+    assert found["once"].why == "the engine dropped 2 rows as late"
+
+
+def test_cases_run_one_by_one_where_an_operator_goes_by_no_key():
+    def all_users(batches):
+        ran = counting([[{**row, "user": "all"} for row in batch] for batch in batches])
+        return Ran({n: tuple({"n": row["n"]} for row in rows) for n, rows in ran.outputs.items()}, 0, 0, True)
+
+    found, _, report = verdicts(all_users, Toy(Facts(columns=("n",))), key=None)
+    assert report.packed == "3 cases one by one: no key; 3 questions at once"
+    assert found["order"].verdict is Verdict.HOLDS
+    assert found["order"].cases == 6  # each of them in two orders
+
+    def named_once(batches):  # the first user of all gets the rows of the others
+        rows = [row for batch in batches for row in batch]
+        return counting([[{**row, "user": rows[0]["user"]} for row in batch] for batch in batches])
+
+    _, _, report = verdicts(named_once)
+    assert report.packed.startswith("3 cases one by one: a case answers otherwise among others than alone: ")
+
+
+def test_a_whole_number_is_a_key_too():
+    def numbers(batches):
+        return counting([[{**row, "page": None} for row in batch] for batch in batches])
+
+    found, _, report = verdicts(numbers, schema="user int, at timestamp")
+    assert report.packed.startswith("6 cases in a run")
+    assert found["order"].verdict is Verdict.HOLDS
+
+
+def test_questions_that_hold_together_share_a_run():
+    toy = Toy()
+    verdicts(counting, toy, Options(questions=("order", "batches", "empty")))
+    assert toy.runs == 1 + 2 + 2  # the plain run, two cases alone, and two with all three changes
+    found, _, _ = verdicts(
+        lambda b: counting(b, first_page=True), options=Options(questions=("order", "batches", "empty"))
+    )
+    assert [found[q].verdict for q in ("order", "batches", "empty")] == [Verdict.VIOLATED, Verdict.HOLDS, Verdict.HOLDS]
+
+
+def test_what_an_engine_refuses_is_not_asked_and_what_fails_is_violated():
+    def refuses(batches):
+        return Ran(error="no batch query") if len(batches) == 1 and len(batches[0]) > 9 else counting(batches)
+
+    found, _, _ = verdicts(refuses, options=Options(questions=("bounded",)))
+    assert (found["bounded"].verdict, found["bounded"].why) == (Verdict.NOT_ASKED, "refused: no batch query")
+
+    def fails(batches):
+        return counting(batches) if all(batches) else Ran(error="an empty batch")
+
+    found, failing, _ = verdicts(fails)
+    assert found["empty"].verdict is Verdict.VIOLATED
+    assert failing["empty"][1] == "the query fails: an empty batch"
+
+
+def test_an_unusable_subject_gets_one_line():
+    report, _ = ask(Toy(Facts(columns=("window", "n"))), declared(counting), Options())
+    assert report.error.startswith(
+        "subject counting: the output has no column 'user' (it has window, n); put the key out, or say key=None"
+    )
+    report, _ = ask(Toy(), declared(lambda batches: Ran(error="ValueError: no page")), Options())
+    assert "the query failed over drawn rows: ValueError: no page" in report.error
+    report, _ = ask(Toy(Facts(columns=("user",), output_key=None)), declared(counting, output_mode="update"), Options())
+    assert "output_key=" in report.error
+
+
+def test_a_budget_ends_the_questions_and_is_used_up():
+    clock = itertools.count().__next__
+    asking = Asking(Toy(), declared(counting), Options(budget=12), clock=lambda: float(clock()))
+    found = {f.question: f for f in asking.report().findings}
+    assert found["again"].verdict is Verdict.HOLDS
+    assert found["bounded"].why == "the budget was spent"
+    asking = Asking(Toy(), declared(counting), Options(budget=200), clock=lambda: float(clock()))
+    assert {f.question: f for f in asking.report().findings}["again"].cases > 6
+
+
+def test_questions_can_be_left_out_by_the_subject():
+    found, _, _ = verdicts(counting, leave_out={"state": "it counts for ever"})
+    assert (found["state"].verdict, found["state"].why) == (Verdict.NOT_ASKED, "it counts for ever")
+
+
+# Smaller pairs
+
+
+def test_a_smaller_pair_keeps_its_shape():
+    a, b, c = (Row({"user": "a"}, START + n, nr=n) for n in range(3))
+    pair = Pair(Run(((a,), (b,), (c,))), Run(((), (c,), (a, b)), Setup(restarts=(2,), fails=2)))
+    fewer = without(pair, [c.nr])
+    assert fewer.plain.delivery == ((a,), (b,))
+    assert fewer.varied.delivery == ((), (a, b))  # the empty one was there before
+    assert fewer.varied.setup == Setup(restarts=(1,), fails=1)
+    assert without(pair, [c.nr], hollow=True).varied.delivery == ((), (), (a, b))
+    assert joined(pair, "varied", 0).varied == Run(((c,), (a, b)), Setup(restarts=(1,), fails=1))
+
+
+def test_late_rows_mean_something_only_behind_a_watermark():
+    row, late = Row({}, START), Row({}, 0, nr=9, late=True)
+    behind = Pair(Run(((row,), (row,))), Run(((row,), (row,), (late,))))
+    assert means_something(behind, [""])
+    assert not means_something(joined(behind, "varied", 0), [""])
+
+
+# Files and releases
+
+
+def test_the_subjects_of_a_module_and_their_engines():
+    module = types.ModuleType("m")
+    module.one = declared(counting)
+    assert [s.name for s in subjects_in(module)] == ["one"]
+    with pytest.raises(InvalidSubject, match=r"unknown subject 'on'; did you mean one\?"):
+        chosen(subjects_in(module), ["on"], "m.py")
+    with pytest.raises(InvalidSubject, match=r"m.py has no subject: put @subject"):
+        chosen([], [], "m.py")
+
+    def annotated(rows: "Batches") -> "Batches":  # noqa: F821
+        return rows
+
+    known = {"toy": Toy(), "other": types.SimpleNamespace(annotation="Others", package="other")}
+    assert driver_of(declared(annotated), known) == "toy"
+    assert driver_of(declared(lambda rows: rows, engine="other"), known) == "other"
+    with pytest.raises(InvalidSubject, match="nothing tells which engine runs it"):
+        driver_of(declared(lambda rows: rows), known)
+
+
+def test_two_releases_are_compared_by_their_answers():
+    _, _, old = verdicts(counting, options=Options(questions=(AGAIN.id,)))
+    _, _, new = verdicts(lambda b: counting(b, size=MINUTE), options=Options(questions=(AGAIN.id,)))
+    assert between([old], [old])[0].findings[0].verdict is Verdict.HOLDS
+    new = type(new)(**{**vars(new), "subject": old.subject})
+    (compared,) = between([old], [new])
+    assert compared.findings[0].verdict is Verdict.VIOLATED
+    assert "cases: " in compared.findings[0].why
+
+
+def test_exit_codes():
+    _, _, holds = verdicts(counting, options=Options(questions=(ORDER.id,)))
+    _, _, violated = verdicts(lambda b: counting(b, first_page=True), options=Options(questions=(ORDER.id,)))
+    unusable = type(holds)("x", "Toy 1.0", error="no key")
+    assert [Told(r).code for r in ((holds,), (holds, violated), (violated, unusable))] == [0, 1, 2]
+    assert Told((violated,), cannot=("no Java",)).code == 3
+    assert type(holds).from_json(json.loads(json.dumps(violated.to_json()))) == violated
+
+
+# Queries of other shapes
+
+
+def test_a_key_that_comes_out_otherwise_is_no_key_of_cases():
+    def shouting(batches):
+        ran = counting(batches)
+        rows = {n: tuple({**row, "user": row["user"].upper()} for row in out) for n, out in ran.outputs.items()}
+        return replace(ran, outputs=rows)
+
+    found, _, report = verdicts(shouting)
+    assert report.packed.startswith("3 cases one by one: it puts keys out otherwise than they went in")
+    assert found["bounded"].verdict is Verdict.HOLDS
+
+
+def test_rows_whose_keys_the_query_leaves_out_move_no_watermark():
+    """As where a filter goes by the key."""
+
+    def watermark(batches):
+        times = [millis(row["at"]) for batch in batches for row in batch if row["user"] in ("ann", "bob")]
+        return max(times, default=0) - 10_000
+
+    def some(batches):
+        ran = counting(batches, keep=lambda row: row["user"] in ("ann", "bob"))
+        return replace(ran, watermark=watermark(batches))
+
+    found, _, report = verdicts(some, values={"user": ["ann", "bob", "eve"]})
+    assert report.packed.startswith("3 cases one by one: rows with other keys do not move its watermark")
+    assert {found[name].verdict for name in ("state", "bounded")} <= {Verdict.HOLDS, Verdict.NOT_ASKED}
+
+
+def test_a_number_too_narrow_for_a_case_is_no_key_of_cases():
+    assert declared(counting, schema="user tinyint, page string, at timestamp").own_key == ""
+    assert declared(counting, schema="user int, page string, at timestamp").own_key == "user"
+
+
+def test_the_delay_of_the_functions_own_watermark_is_taken():
+    found, _, _ = verdicts(counting, driver=Toy(replace(COUNTS, delay=10_000)), delay="")
+    assert found["late"].verdict is Verdict.HOLDS
+    report, _ = ask(Toy(replace(COUNTS, delay=20_000)), declared(counting), ALL)
+    assert "stays 20000 ms behind, and delay says 10000 ms" in report.error
+    report, _ = ask(Toy(replace(COUNTS, delay=20_000)), declared(counting, delay="", time=""), ALL)
+    assert "name its column of event time as time=" in report.error
+
+
+def test_columns_that_are_ignored_are_not_compared():
+    runs = count()
+
+    def stamped(batches):
+        ran, run = counting(batches), next(runs)
+        return replace(ran, outputs={n: tuple({**row, "run": run} for row in out) for n, out in ran.outputs.items()})
+
+    found, _, _ = verdicts(stamped)
+    assert found["again"].verdict is Verdict.VIOLATED
+    found, _, _ = verdicts(stamped, ignore="run")
+    assert {f.verdict for f in found.values()} <= {Verdict.HOLDS, Verdict.NOT_ASKED}
+
+
+def test_an_aggregate_without_a_grouping_has_one_answer():
+    ran = Ran({0: ({"n": 1},), 1: ({"n": 2},)})
+    assert final(ran, "update", ONE_ANSWER) == ({"n": 2},)
+    assert final(ran, "update", ()) == ({"n": 1}, {"n": 2})
+
+
+def test_the_runs_of_a_question_say_what_they_are_judged_by():
+    asked = Asking(Toy(), declared(counting), ALL)._asked(1)
+    assert {pair.about for pair in questions.pairs(questions.STATE, asked)} == {"state"}
+    assert {pair.about for pair in questions.pairs(questions.ORDER, asked)} == {""}
+
+
+def test_a_schema_of_spark_is_taken():
+    class Type:
+        def simpleString(self):
+            return "string"
+
+    field = SimpleNamespace(name="user", dataType=Type())
+    (only,) = declared(counting, schema=SimpleNamespace(fields=[field]), time="", delay="").inputs.values()
+    assert only.schema == "`user` string"
