@@ -38,7 +38,9 @@ def run(folder, query, batch):
     mode, operator = QUERIES[query]
     stream = operator(spark.readStream.schema("user string, batch int").json(str(folder / "in")))
     writer = stream.writeStream.outputMode(mode).foreachBatch(lambda frame, _: seen.extend(frame.collect()))
-    writer.option("checkpointLocation", str(folder / "checkpoint")).trigger(availableNow=True).start().awaitTermination()
+    writer.option("checkpointLocation", str(folder / "checkpoint")).trigger(
+        availableNow=True
+    ).start().awaitTermination()
     return sorted(map(tuple, seen))
 
 

@@ -8,6 +8,7 @@ element says what is damaged; in a join, where values name sides, its key does.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 from conformance.model.damage import DAMAGES, damage_of
@@ -131,29 +132,17 @@ class Job(NamedTuple):
     came_out: CameOut
 
 
+NAMED = Domain(offsets=(1, 500), keys=2, values=tuple(DAMAGES), cases=4)
+"""A value names the damage."""
+
 JOBS = {
-    "counted-on": Job(
-        "a job", CountedOn(), Domain(offsets=(1, 500), keys=2, values=tuple(DAMAGES), cases=4), counted
-    ),
-    "deduplicated-on": Job(
-        "a deduplication", DeduplicatedOn(), Domain(offsets=(0, 1), keys=2, values=tuple(DAMAGES), cases=4), deduplicated
-    ),
-    "windowed-on": Job(
-        "a count in windows",
-        WindowedOn(),
-        Domain(offsets=(1, windows.WINDOW.size), keys=2, values=tuple(DAMAGES), cases=4),
-        windowed,
-    ),
+    "counted-on": Job("a job", CountedOn(), NAMED, counted),
+    "deduplicated-on": Job("a deduplication", DeduplicatedOn(), replace(NAMED, offsets=(0, 1)), deduplicated),
+    "windowed-on": Job("a count in windows", WindowedOn(), replace(NAMED, offsets=(1, windows.WINDOW.size)), windowed),
     "joined-on": Job(
         "a join",
         JoinedOn(),
-        Domain(
-            offsets=(1, joins.BOUND),
-            keys=1,
-            names=tuple((damage,) for damage in DAMAGES),
-            values=(joins.LEFT, joins.RIGHT),
-            cases=4,
-        ),
+        Domain((1, joins.BOUND), keys=1, names=tuple((d,) for d in DAMAGES), values=(joins.LEFT, joins.RIGHT), cases=4),
         joined,
     ),
 }
