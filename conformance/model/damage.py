@@ -25,5 +25,7 @@ DAMAGES = {
 
 
 def damage_of(case: Case) -> str:
-    """The damage that a case of a damaged job is about: the value of its first element."""
-    return str(case.schedule.arrivals[0].event.value)
+    """The damage that a case of a damaged job is about: the value of its first element, or the element's key where that
+    is the name of one. "" for none."""
+    first = case.schedule.arrivals[0].event
+    return next((name for name in (first.value, first.key) if name in DAMAGES), "")

@@ -4,7 +4,7 @@ on with."""
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +22,11 @@ GoOn = Callable[[Path], tuple[Mapping[int, list[Any]], str]]
 "")."""
 
 
-def answers(pack: Pack, checkpoint: Path, before: Mapping[int, list[Any]], go_on: GoOn) -> PackRun:
+def answers(
+    pack: Pack, checkpoint: Path, before: Mapping[int, list[Any]], go_on: GoOn, steps: Sequence[int]
+) -> PackRun:
     """Go on once for each damage that the cases name. ``before`` came out of the query that left the checkpoint, by
-    micro-batch.
+    micro-batch. ``steps`` are those of the planned micro-batches: what a query puts out behind these is of the last.
 
     Raises:
         NotDriven: the checkpoint has nothing that can be damaged so.
@@ -34,16 +36,18 @@ def answers(pack: Pack, checkpoint: Path, before: Mapping[int, list[Any]], go_on
     for case in pack.cases:
         cases.setdefault(damage_of(case), []).append(case)
     traces: dict[str, Trace] = {}
-    for number, (damage, mine) in enumerate(cases.items()):
-        damaged = checkpoint.with_name(f"damaged-{number}")
+    for copy, (damage, mine) in enumerate(cases.items()):
+        damaged = checkpoint.with_name(f"damaged-{copy}")
         shutil.copytree(checkpoint, damaged)
-        inflict(damaged, damage, max(before))
+        if damage:
+            inflict(damaged, damage, max(before))
         rows, refused = go_on(damaged)
         found: dict[str, list[Emission]] = {case.id: [] for case in mine}
         # A sink that replaces a micro-batch by its id has these.
-        for row in (row for _, rows in sorted({**before, **rows}.items()) for row in rows):
+        for number, row in ((number, row) for number, rows in sorted({**before, **rows}.items()) for row in rows):
             if row["case"] in found and row["value"] != NO_EMISSION:
-                emission = Emission(row["key"], emitted(row["value"]), row["step"], row["emitted_at"], row["error"])
+                step = steps[min(number, len(steps) - 1)] if row["step"] is None else row["step"]
+                emission = Emission(row["key"], emitted(row["value"]), step, row["emitted_at"], row["error"])
                 found[row["case"]].append(emission)
         for case in mine if refused else ():
             found[case.id].append(Emission(case.schedule.arrivals[0].event.key, {"refused": refused}, restart))

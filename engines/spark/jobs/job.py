@@ -166,7 +166,7 @@ class Job:
             rows = {n: [typed_keys.named(row, self.typed, self.programs) for row in out] for n, out in rows.items()}
             return rows, refusals.kind(error) if error else ""
 
-        return damages.answers(self.pack, self.checkpoint, self.rows, go_on)
+        return damages.answers(self.pack, self.checkpoint, self.rows, go_on, [batch.step for batch in self.batches])
 
     def _too_slow(self) -> frozenset[str]:
         """All cases of a pack with waits in which more processing time passed than its schedule leaves room for: state

@@ -94,6 +94,11 @@ DEDUP, WINDOWS, SESSIONS, JOIN = (
 )
 """Programs whose state is read in the end."""
 
+COUNTED_ON, DEDUPLICATED_ON, WINDOWED_ON, JOINED_ON = (
+    f"damaged-checkpoints/{done}-on" for done in ("counted", "deduplicated", "windowed", "joined")
+)
+"""Programs whose checkpoint is damaged."""
+
 BY_TURNS = {"tagged-by-turns": BY_TAG["tagged-by-turns"]}
 """Of queries whose output a restart changes."""
 
@@ -113,7 +118,7 @@ def _joined(how: str, *asks: str) -> NativeQuery:
 
 QUERIES = {
     "count": NativeQuery(
-        NativeOperator("per-key-counting/count", "groupBy().count(), update mode"),
+        NativeOperator("per-key-counting/count", "groupBy().count(), update mode", also=(COUNTED_ON,)),
         count,
         Lateness.NEVER,
         mode="update",
@@ -131,7 +136,10 @@ QUERIES = {
     ),
     "drop-duplicates": NativeQuery(
         NativeOperator(
-            "dedup-within-watermark/dedup", "dropDuplicates() with the event time", FORGETS_SILENTLY, also=DEDUP
+            "dedup-within-watermark/dedup",
+            "dropDuplicates() with the event time",
+            FORGETS_SILENTLY,
+            also=(*DEDUP, DEDUPLICATED_ON),
         ),
         drop_duplicates,
         Lateness.AT_OR_BEHIND,
@@ -150,7 +158,12 @@ QUERIES = {
         plans={"project-time-away": WITHOUT_TIME} | BATCH_ON_TIME,
     ),
     "drop-duplicates-within-watermark": NativeQuery(
-        NativeOperator("dedup-within-watermark/dedup", "dropDuplicatesWithinWatermark()", FORGETS_SILENTLY, also=DEDUP),
+        NativeOperator(
+            "dedup-within-watermark/dedup",
+            "dropDuplicatesWithinWatermark()",
+            FORGETS_SILENTLY,
+            also=(*DEDUP, DEDUPLICATED_ON),
+        ),
         drop_duplicates_within_watermark,
         Lateness.AT_OR_BEHIND,
         delay="horizon",
@@ -171,7 +184,7 @@ QUERIES = {
         NativeOperator(
             "windowed-counting/windows",
             "groupBy(window()).count(), append mode",
-            also=WINDOWS,
+            also=(*WINDOWS, WINDOWED_ON),
             whole=("windowed-counting/windows", *WINDOWS),
         ),
         window,
@@ -237,7 +250,7 @@ QUERIES = {
         NativeOperator(
             "stream-join/inner",
             "a stream-stream inner join with a time range condition",
-            also=JOIN,
+            also=(*JOIN, JOINED_ON),
             whole=("stream-join/inner", *JOIN),
         ),
         partial(join, how="inner"),
