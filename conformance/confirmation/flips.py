@@ -18,7 +18,7 @@ def with_flips(found: list[tuple[Target, Witness]], run: RunCases, specified: Re
     after which the case tests the guarantee and keeps it. Without such a change, the flip is the first change after
     which the case does not fail and the engine gives the same as the reference. A witness that has a flip or
     neighbours, or that speaks of row counts, stays as it is."""
-    tried = [[] if _stays(target, witness) else list(single_changes(witness.case)) for target, witness in found]
+    tried = [[] if _stays(t, witness) else list(single_changes(witness.case, t.program)) for t, witness in found]
     unique = {case.id: case for changes in tried for _, case in changes}
     traces = run(list(unique.values())) if unique else {}
     flipped = []

@@ -271,9 +271,9 @@ def _fewer_bundles(case: Case) -> Iterator[Subject]:
     yield Subject(replace(case, schedule=schedule.with_bundles(forward)))
 
 
-def single_changes(case: Case) -> Iterator[tuple[str, Case]]:
-    """(change in words, case after the change): single changes, one of which may turn a failing case into a passing
-    one."""
+def single_changes(case: Case, program: Program) -> Iterator[tuple[str, Case]]:
+    """(change in words, case after the change): single changes, one of which may turn a failing case of a program into
+    a passing one."""
     schedule = case.schedule
 
     def with_event(event: Event, changed: Event) -> Case:
@@ -303,7 +303,7 @@ def single_changes(case: Case) -> Iterator[tuple[str, Case]]:
             parted = schedule.with_bundles({slot.id: slot.events[:-1], following.id: slot.events[-1:]})
             yield f"{slot.events[-1].id} in a bundle of its own", replace(case, schedule=parted)
     for before, after in itertools.pairwise(schedule.arrivals):
-        if before.event.key == after.event.key:
+        if before.event.key == after.event.key and program.has_key("other"):
             yield f"{after.event.id} under a key of its own", with_event(after.event, replace(after.event, key="other"))
 
 

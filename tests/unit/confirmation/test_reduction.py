@@ -158,7 +158,7 @@ def test_probes_keep_the_timeline_and_tighter_timelines_the_events(data):
     timeline = data.draw(st.sampled_from([*SLOTS, (1,)]).flatmap(timelines))
     schedule = data.draw(schedules(timeline, SCENARIOS["late-data"].domain["global"]))
     case = Case("late-data", "global", schedule)
-    for words, changed in single_changes(case):
+    for words, changed in single_changes(case, SCENARIOS["late-data"].programs["global"]):
         assert words
         assert changed.schedule.timeline == schedule.timeline
     variants = tighter_timelines(schedule)

@@ -10,7 +10,7 @@ from functools import cache
 import pytest
 from handmade import judged_by
 
-from conformance.confirmation.reduction import Subject, Target, reduce
+from conformance.confirmation.reduction import Subject, Target, reduce, single_changes
 from conformance.engines.mutants import MUTANTS
 from conformance.engines.typed_keys import types_in_use
 from conformance.judgement.evidence import findings_against
@@ -151,4 +151,5 @@ def test_a_reduced_case_has_keys_of_its_program():
     target = Target(program, guarantee, Subject(case_of("values", ["key", "Key", "KEY"], ["KEY", "key"])), fails)
     reduce([target], run)
     assert len(target.subject.case.schedule.arrivals) == 2
+    asked += [changed for _, changed in single_changes(case_of("values", ["key", "key"]), program)]
     assert all(program.has_key(arrival.event.key) for case in asked for arrival in case.schedule.arrivals)
