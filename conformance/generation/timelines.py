@@ -41,6 +41,12 @@ RESTARTED = Schedule(
 """The timeline of a job whose checkpoint is damaged."""
 
 
+SUCCEEDED = Schedule(
+    (Advance(0, START), Deliver(1), Restart(2), Deliver(3), Deliver(4), Advance(5, START + SETTLED_AFTER))
+)
+"""The timeline of a job whose program has a next version."""
+
+
 class Family(Enum):
     """A family of timelines, by what programs and engines need."""
 
@@ -49,6 +55,7 @@ class Family(Enum):
     WAITING = "processing time passes"
     INITIAL = "a job that starts with state"
     DAMAGED = "a job that begins again on a damaged checkpoint"
+    SUCCEEDED = "a job whose next version goes on"
 
 
 def families_of(program: Program) -> tuple[Family, ...]:
@@ -57,6 +64,8 @@ def families_of(program: Program) -> tuple[Family, ...]:
         return (Family.WAITING,)
     if program.damaged:
         return (Family.DAMAGED,)
+    if program.next_versions:
+        return (Family.SUCCEEDED,)
     return (Family.INITIAL,) if program.initial else (Family.SEVERAL, Family.ONE)
 
 
@@ -70,6 +79,7 @@ def draw_timelines(seed: int) -> dict[Family, list[Schedule]]:
         Family.WAITING: [waiting_timeline()],
         Family.INITIAL: [with_initial_state(several[-1])],
         Family.DAMAGED: [RESTARTED],
+        Family.SUCCEEDED: [SUCCEEDED],
     }
 
 

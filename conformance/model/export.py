@@ -122,6 +122,7 @@ class Exportable:
             "processing time": self.program.waits,
             "initial state": self.program.initial,
             "a damaged checkpoint": self.program.damaged,
+            "a next version of the program": bool(self.program.next_versions),
             "reading stored state": self.program.read_from_outside,
         }
         if lacking := [words for words, used in lacks.items() if used]:

@@ -158,6 +158,14 @@ class Program:
         damaged: whether what the job kept is damaged when the job begins again. Every schedule of the program has one
             restart. A job that refuses to go on puts out ``{"refused": reason}`` under the key of the case's first
             element.
+        next_versions: name of a change -> the program that goes on behind the restart, on what this one kept. Every
+            schedule of the program has one restart. Of several changes, the value of a case's first element names the
+            one. A job that refuses to go on puts out ``{"refused": reason}`` under the key of that element, and one
+            that fails otherwise ``{"failed": reason}``.
+        versioned: whether it is a version of a program that has others. Its cells are stored under their own names, and
+            its job runs no other program.
+        retroactive: whether a next version answers as if it had run from the first element on. Otherwise the next
+            version keeps what has the same name, and what is new in it begins empty.
         inspected: whether the cells are read from outside the job when the last step is done. The content of each cell
             comes out in that step as ``{"cell": name, "stored": value}``, by key and in the order of ``cells``: a bag
             as a list, a map as an object. An empty cell gives nothing.
@@ -183,6 +191,9 @@ class Program:
     parameters: ClassVar[Mapping[str, int]] = {}
     initial: ClassVar[bool] = False
     damaged: ClassVar[bool] = False
+    next_versions: ClassVar[Mapping[str, Program]] = {}
+    versioned: ClassVar[bool] = False
+    retroactive: ClassVar[bool] = False
     inspected: ClassVar[bool] = False
     counted: ClassVar[bool] = False
     timer_chain: ClassVar[int] = 0

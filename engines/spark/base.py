@@ -47,6 +47,11 @@ DRIVEN: Mapping[Feature, Support] = {
     Feature.SINK_FAILURE: NATIVE,
     Feature.CRASH: NATIVE,
     Feature.DAMAGE: NATIVE,
+    Feature.NEXT_VERSION: NATIVE,
+    Feature.NEXT_OPERATOR: unsupported(
+        "what a next version keeps of a program's state goes by the names of its variables, whatever its operator is "
+        "(Spark 4.3.0)"
+    ),
     Feature.FIXED_WINDOWS: emulated("window in key"),
     Feature.LATE_COUNTER: limited(
         "Spark counts late rows of a micro-batch for all programs of the query together; "
@@ -259,7 +264,7 @@ class SparkEngine:
                     settings |= NO_EMPTY_BATCHES
                 plan = self._plan(pack)
                 spark = self._session({**settings, **plan.settings})
-                api = Api(self.apply, self.mode, self.chains, self.delay(programs), self.sides, self.stored)
+                api = Api(self.apply, self.mode, self.chains, self.delay(programs), self.sides, self.stored, self.mode_of)
                 yield Job(spark, folder, pack, programs, api, plan)
         finally:
             if spark and session.remote():
@@ -280,6 +285,10 @@ class SparkEngine:
         from conformance.engines.spark.driving import micro_batches
 
         return micro_batches.DELAY
+
+    def mode_of(self, change: str) -> str:
+        """The output mode of the query that goes on with a change of the program."""
+        return self.mode
 
     def stored(self, job: Job, batch: int) -> Iterable[StoredRow]:
         """What is stored after a micro-batch, of what the programs ask for."""

@@ -66,7 +66,9 @@ class GroupsEngine(SparkEngine):
         )
 
     def timeout_of(self, programs: Mapping[str, Program]) -> str:
-        """Spark's name for the kind of timeout of a query."""
+        """Spark's name for the kind of timeout of a query. A program with other versions may have none."""
+        if any(program.versioned and not program.timers for program in programs.values()):
+            return "NoTimeout"
         return "ProcessingTimeTimeout" if by_processing_time(programs.values()) else self.timeout
 
     def stored(self, job: Job, batch: int) -> Iterable[StoredRow]:

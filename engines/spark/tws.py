@@ -59,7 +59,9 @@ CHANGELOG = {"rocksdb-changelog": "RocksDB with changelog checkpointing"}
 
 
 def time_mode(programs: Mapping[str, Program]) -> str:
-    """Spark's name for what the timers of a query go by."""
+    """Spark's name for what the timers of a query go by. A program with other versions may have none."""
+    if any(program.versioned and not program.timers for program in programs.values()):
+        return "None"
     return "ProcessingTime" if by_processing_time(programs.values()) else "EventTime"
 
 

@@ -43,7 +43,7 @@ TEXTS = {"value": ("v string",), "list": ("v string",), "map": ("k string", "v s
 def variables(programs: Mapping[str, Program]) -> dict[tuple[str, str], Variable]:
     """(program, cell) -> its state variable, for all programs of a query. The cell "" holds the names of a program's
     timers. Programs share variables, since the grouping key keeps them apart, and every variable of a query costs it
-    time in every micro-batch."""
+    time in every micro-batch. Those of a program with other versions have the names of its cells."""
     found: dict[tuple[str, str], Variable] = {}
     for name, program in programs.items():
         used: Counter[tuple[str, int, str]] = Counter()
@@ -53,7 +53,8 @@ def variables(programs: Mapping[str, Program]) -> dict[tuple[str, str], Variable
             types = parts(program.types[cell], declared) if of_type else ()
             asked = tuple(map(columns, types, "kv" if kind == "map" else "v")) if of_type else TEXTS[kind]
             typed = f"{digest(asked)}_" if of_type else ""
-            found[name, cell] = Variable(f"{kind}_{typed}{ttl}_{used[kind, ttl, typed]}", kind, ttl, asked, types)
+            own = cell if program.versioned and cell else f"{kind}_{typed}{ttl}_{used[kind, ttl, typed]}"
+            found[name, cell] = Variable(own, kind, ttl, asked, types)
             used[kind, ttl, typed] += 1
     return found
 

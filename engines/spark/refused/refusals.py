@@ -326,6 +326,13 @@ def kind(error: Any) -> str:
     return named + (SQLSTATE + state[1] if state else "")
 
 
+def ended_by(error: Any) -> dict[str, str]:
+    """How an error ended a query that was to go on: a refusal has a condition that is no bug of Spark's own."""
+    named = kind(error)
+    is_condition = re.match(r"[A-Z][A-Z0-9_.]+\b(?!\w)", named) and not named.startswith("INTERNAL_ERROR")
+    return {"refused" if is_condition else "failed": named}
+
+
 def condition(error: Any) -> str:
     """The condition of Spark's error where it names one, else the class of the innermost error."""
     text = str(error)

@@ -1,0 +1,221 @@
+"""Next versions: a job begins again with a changed program, on what the program before it kept.
+
+The value of a case's first element names the change. A program keeps sums: with every element, each field and each
+variable grows by an amount of its own, and what was found in it before comes out. So behind the restart the output
+tells where each number is from. A job may refuse to go on; if it goes on, what has the same name is kept, and what is
+new is empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from conformance.model.feature import Feature
+from conformance.model.next_version import change_of
+from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
+from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, Source
+from conformance.model.schedule import Arrival, Event, Restart
+from conformance.model.types import Int, Long, Refused, String, Struct, Type, shown
+from conformance.model.values import Json, canonical
+from conformance.scenarios.documents import SPARK_TWS
+
+EVOLUTION = SPARK_TWS.says("PLACEHOLDER", "State schema evolution", "state-schema-evolution")
+
+AMOUNTS = {"one": 1, "two": 100, "small": 10_000, "big": 2**33, "last": 1_000_000, "more": 7, "other": 70, "latest": 700}
+"""Field or variable -> how much it grows by with each element."""
+
+FIELDS: dict[str, Type] = {"one": Long(), "two": Long(), "small": Int(), "big": Long(), "text": String()}
+"""The fields of the first version's ``sums``."""
+
+
+def amount(name: str, kind: Type) -> int:
+    """How much a number grows by with each element: a narrow one by what fits."""
+    return AMOUNTS[name] if isinstance(kind, Long) or AMOUNTS[name] < 2**31 else 7
+
+
+class Sums(Program):
+    """The first version."""
+
+    versioned = True
+    cells: Mapping[str, Cell] = {"sums": Cell.VALUE, "last": Cell.VALUE}  # type: ignore[misc]
+    types: Mapping[str, Type] = {"sums": Struct(tuple(FIELDS.items())), "last": Long()}  # type: ignore[misc]
+
+    def on_event(self, event: Event, state: State, timers: Timers, emit: Emit) -> None:
+        found = {}
+        try:
+            for name, kind in self.types.items():
+                cell = getattr(state, name)
+                before = found[name] = cell.get()
+                if self.cells[name] is Cell.BAG:
+                    cell.add(amount(name, kind))
+                else:
+                    cell.set(grown(name, kind, before))
+        except Refused as refused:
+            emit({"id": event.id, "refused": refused.error})
+            return
+        if self.timers:
+            timers.set("due", event.event_time)
+        emit({"id": event.id, "found": {name: told(kind, found[name]) for name, kind in self.types.items()}})
+
+    def on_timer(self, timer: Timer, state: State, timers: Timers, emit: Emit) -> None:
+        emit({"fired": timer.name})
+
+
+def grown(name: str, kind: Type, before: Any) -> Any:
+    """What a value is after another element."""
+    if isinstance(kind, Struct):
+        fields = tuple(before) if before is not None else (None,) * len(kind.fields)
+        return tuple(grown(field, each, old) for (field, each), old in zip(kind.fields, fields, strict=True))
+    if isinstance(kind, String):
+        return f"{before or ''}x"
+    return (before if isinstance(before, int) else 0) + amount(name, kind)
+
+
+def told(kind: Type, found: Any) -> Json:
+    """What was found, as it comes out: a struct as an object."""
+    if isinstance(kind, Struct) and found is not None:
+        return {name: told(each, part) for (name, each), part in zip(kind.fields, found, strict=True)}
+    if isinstance(found, list):
+        return [told(kind, each) for each in found]
+    return found if found is None or type(found) in (int, str) else shown(found)
+
+
+def version(fields: Mapping[str, Type] = FIELDS, **others: Type | tuple[Cell, Type]) -> Program:
+    """A version with these fields in ``sums``, and these other variables: values, unless another cell is given."""
+    cells, types = {"sums": Cell.VALUE}, dict[str, Type](sums=Struct(tuple(fields.items())))
+    for name, declared in (others or {"last": Long()}).items():
+        cells[name], types[name] = declared if isinstance(declared, tuple) else (Cell.VALUE, declared)
+    return _made(cells, types)
+
+
+def _made(cells: Mapping[str, Cell], types: Mapping[str, Type], timers: tuple[str, ...] = ()) -> Program:
+    made: type[Program] = type("NextVersion", (Sums,), {"cells": cells, "types": types, "timers": timers})
+    return made()
+
+
+def without(*names: str, **changed: Type) -> dict[str, Type]:
+    """The first version's fields without some, and with others in the place of their namesakes, or behind."""
+    return {name: kind for name, kind in FIELDS.items() if name not in names} | changed
+
+
+class Change:
+    """A change of the program: what it is in words, the next version, and what else an engine needs for it."""
+
+    def __init__(self, words: str, ends: str, program: Program, *needs: Feature) -> None:
+        self.words, self.ends, self.program, self.needs = words, ends, program, frozenset(needs)
+
+    @property
+    def claim(self) -> str:
+        return f"where {self.words}, the next version refuses, or goes on with {self.ends}"
+
+
+NEW_FIELD = "the old fields kept and nothing in the new one"
+OTHERS_KEPT = "the others kept"
+NEW_NAME = "the others kept and nothing under the new name"
+SAME_NUMBER = "the same number"
+
+SWAPPED = {"two": Long(), "one": Long()} | without("one", "two")
+
+CHANGES: dict[str, Change] = {
+    "field added": Change("a field is added to what a job keeps", NEW_FIELD, version(without(more=Long()))),
+    "field added in front": Change(
+        "a field is added in front of others", NEW_FIELD, version({"more": Long()} | FIELDS)
+    ),
+    "field removed": Change("a field is removed", OTHERS_KEPT, version(without("two"))),
+}
+"""By name."""
+
+Sums.next_versions = {name: change.program for name, change in CHANGES.items()}
+SUMS = Sums()
+
+
+def expected(program: Program, before: int, number: int) -> dict[str, Json]:
+    """Variable -> what a next version finds in it, with the element ``number`` (from 0) of a key with ``before``
+    elements before the restart."""
+    later = number - before
+
+    def value(name: str, kind: Type, old: Type | None) -> Json:
+        if isinstance(kind, Struct):
+            known = dict(old.fields) if isinstance(old, Struct) else {}
+            return {field: value(field, each, known.get(field)) for field, each in kind.fields}
+        if isinstance(kind, String):
+            kept = "" if old is None else "x" * before if isinstance(old, String) else str(amount(name, old) * before)
+            return kept + "x" * later
+        return amount(name, kind) * later + (amount(name, old) * before if old else 0)
+
+    found = {}
+    for name, kind in program.types.items():
+        old = Sums.types.get(name)
+        if program.cells[name] is Cell.BAG:
+            kept = [amount(name, old) * before] if old else []
+            found[name] = [*kept, *[amount(name, kind)] * later]
+        else:
+            found[name] = value(name, kind, old)
+    return found
+
+
+def same(found: Json, wanted: Json) -> bool:
+    """Whether what was found is what was wanted. Nothing may be found as a null, a zero or an empty text."""
+    if isinstance(wanted, dict):
+        there = found if isinstance(found, dict) else dict.fromkeys(wanted) if found is None else {}
+        return there.keys() == wanted.keys() and all(same(there[name], each) for name, each in wanted.items())
+    return bool(found == wanted) or (found is None and wanted in (0, ""))
+
+
+def goes_on(change: str) -> Callable[[Observation], Iterator[Finding]]:
+    """The predicate of a change. Exercised by a key with elements before and after the restart, and by a refusal."""
+    program = CHANGES[change].program
+
+    def check(run: Observation) -> Iterator[Finding]:
+        if change_of(run.case, SUMS) != change:
+            return
+        if ended := [*run.values("refused"), *run.values("failed")]:
+            for value in ended:
+                yield "refused" in value or f"the next version neither refused nor went on: it failed: {value['failed']}"
+            return
+        begun = next(step.id for step in run.case.schedule.steps if isinstance(step, Restart))
+        for key, arrivals in run.arrivals_by_key.items():
+            before = sum(arrival.step < begun for arrival in arrivals)
+            if 0 < before < len(arrivals):
+                yield from _kept(run, key, arrivals, before, program)
+
+    return check
+
+
+def _kept(run: Observation, key: str, arrivals: list[Arrival], before: int, program: Program) -> Iterator[Finding]:
+    """What a key's elements behind the restart found, step by step. An API that puts out one row a call tells of the
+    last element of a step."""
+    for step in {arrival.step for arrival in arrivals[before:]}:
+        numbers = [number for number, arrival in enumerate(arrivals) if arrival.step == step]
+        wanted = [expected(program, before, number) for number in numbers]
+        found = [e.value["found"] for e in run.of_key(key) if e.step == step and "found" in e.value]
+        strange = [each for each in found if not any(same(each, one) for one in wanted)]
+        last = any(same(each, wanted[-1]) for each in found)
+        yield (not strange and last) or (
+            f"the next version went on without a word, and key {key} with {before} elements before the restart found "
+            f"{canonical((strange or found or [None])[0])} in step {step}, not {canonical(wanted[0 if strange else -1])}"
+        )
+    if program.timers:
+        fired = len([e for e in run.of_key(key) if "fired" in e.value])
+        yield fired == 1 or f"key {key} has a timer of the next version, which fired {fired} times"
+
+
+SCENARIO = Scenario(
+    name="next versions",
+    summary="A job begins again with a changed program: it refuses, or what it kept is kept.",
+    programs={"sums": SUMS},
+    domain={"sums": Domain(offsets=(1, 500), keys=2, values=tuple(CHANGES), cases=4)},
+    complete=False,
+    planned=False,
+    guarantees=tuple(
+        Guarantee(
+            change.claim,
+            "sums",
+            goes_on(name),
+            needs=frozenset({Feature.NEXT_VERSION}) | change.needs,
+            source=EVOLUTION,
+        )
+        for name, change in CHANGES.items()
+    ),
+)
