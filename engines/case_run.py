@@ -130,6 +130,7 @@ class CaseRun:
                 self.wait(step)
             elif isinstance(step, Restart):
                 self.restart()
+                self.succeed()
             elif isinstance(step, NoData):
                 self.no_data()
             elif isinstance(step, FailOnce):
@@ -165,15 +166,14 @@ class CaseRun:
         self.settle()
 
     def restart(self) -> None:
-        """Resume from the checkpoint: nothing is lost, nothing happens twice. The next version goes on, if the program
-        has one."""
-        _, *later = versions(self.case, self.program)
-        if later:
-            self.succeed(later[0])
+        """Resume from the checkpoint: nothing is lost, nothing happens twice."""
 
-    def succeed(self, program: Program) -> None:
-        """Go on with the next version of the program, or refuse to."""
-        earlier, self.program = self.program, program
+    def succeed(self) -> None:
+        """Go on with the next version of the program, if it has one, or refuse to."""
+        earlier, *later = versions(self.case, self.program)
+        if not later:
+            return
+        self.program = later[0]
         if earlier.retroactive:
             self.state, self.timers = self.from_the_start()
             return
@@ -195,11 +195,7 @@ class CaseRun:
         Raises:
             Refused: it does not fit.
         """
-        return {
-            name: self.carried_cell(earlier, name, stored[name])
-            for name in self.program.cells
-            if name in stored
-        }
+        return {name: self.carried_cell(earlier, name, stored[name]) for name in self.program.cells if name in stored}
 
     def carried_cell(self, earlier: Program, name: str, stored: Any) -> Any:
         """A cell's content for the next version. A value becomes the one element of a bag. Raises Refused."""
@@ -210,7 +206,8 @@ class CaseRun:
 
     def carried_value(self, old: Type, new: Type, value: Any) -> Any:
         """A value for the next version. The fields of a struct go by name, and a new field is empty. Raises Refused."""
-        if isinstance(old, Struct) and isinstance(new, Struct):
+        value = old.fitted(value)
+        if isinstance(old, Struct) and isinstance(new, Struct) and value is not None:
             kinds, there = dict(old.fields), dict(zip(dict(old.fields), value, strict=True))
             return tuple(
                 self.carried_value(kinds[name], kind, there[name]) if name in kinds else None

@@ -13,8 +13,8 @@ from packaging.version import Version
 
 from conformance.model.case import Case, program_ref
 from conformance.model.feature import Feature, Support, unsupported
-from conformance.model.next_version import versions
 from conformance.model.lateness import LatenessProfile
+from conformance.model.next_version import versions
 from conformance.model.plan import PlanTwin
 from conformance.model.program import Cell, FixedWindows, Program
 from conformance.model.runs import Pack, PackRun

@@ -232,7 +232,8 @@ def possible(program: Program, perturbation: Perturbation) -> bool:
 
     A program in processing time has one bundle before each wait, and its timelines are fixed but for an empty bundle;
     so are those of a job that starts with state. Both can be restarted, and fail. Neither has cases without neighbours.
-    A job whose checkpoint is damaged, or whose program changes, changes in nothing else. A program with typed keys has no others than its own.
+    A job whose checkpoint is damaged, or whose program changes, changes in nothing else. A program with typed keys has
+    no others than its own.
     """
     if program.keys and perturbation in (RENAME, UNRELATED_KEY):
         return False

@@ -49,8 +49,7 @@ DRIVEN: Mapping[Feature, Support] = {
     Feature.DAMAGE: NATIVE,
     Feature.NEXT_VERSION: NATIVE,
     Feature.NEXT_OPERATOR: unsupported(
-        "what a next version keeps of a program's state goes by the names of its variables, whatever its operator is "
-        "(Spark 4.3.0)"
+        "each version of a program has the one operator that runs programs (Spark 4.3.0)"
     ),
     Feature.FIXED_WINDOWS: emulated("window in key"),
     Feature.LATE_COUNTER: limited(
@@ -74,6 +73,7 @@ STORES = {
         "providerClass": session.STORE.format("RocksDBStateStoreProvider"),
         "rocksdb.changelogCheckpointing.enabled": "true",
     },
+    "rocksdb-avro": {"providerClass": session.STORE.format("RocksDBStateStoreProvider"), "encodingFormat": "avro"},
 }
 """State stores by the name that an engine's variant has, as settings below spark.sql.streaming.stateStore."""
 
@@ -264,7 +264,9 @@ class SparkEngine:
                     settings |= NO_EMPTY_BATCHES
                 plan = self._plan(pack)
                 spark = self._session({**settings, **plan.settings})
-                api = Api(self.apply, self.mode, self.chains, self.delay(programs), self.sides, self.stored, self.mode_of)
+                api = Api(
+                    self.apply, self.mode, self.chains, self.delay(programs), self.sides, self.stored, self.mode_of
+                )
                 yield Job(spark, folder, pack, programs, api, plan)
         finally:
             if spark and session.remote():

@@ -54,8 +54,12 @@ STATE = {
 }
 """How transformWithState keeps state, whichever the language."""
 
-CHANGELOG = {"rocksdb-changelog": "RocksDB with changelog checkpointing"}
-"""The one other store that transformWithState takes (Spark 4.3.0)."""
+VARIANTS = {
+    "rocksdb-changelog": "RocksDB with changelog checkpointing",
+    "rocksdb-avro": "RocksDB, with state encoded as Avro",
+}
+"""Configurations of these engines. Plain, they have RocksDB, the one store that transformWithState takes (Spark
+4.3.0)."""
 
 
 def time_mode(programs: Mapping[str, Program]) -> str:
@@ -106,4 +110,4 @@ class SparkTws(TwsEngine):
         )
 
 
-FAMILY = Family(SparkTws, CHANGELOG)
+FAMILY = Family(SparkTws, VARIANTS)

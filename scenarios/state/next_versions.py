@@ -9,20 +9,46 @@ new is empty.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from conformance.model.feature import Feature
-from conformance.model.next_version import change_of
+from conformance.model.next_version import change_of, first_version
 from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
 from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, Source
 from conformance.model.schedule import Arrival, Event, Restart
 from conformance.model.types import Int, Long, Refused, String, Struct, Type, shown
 from conformance.model.values import Json, canonical
 from conformance.scenarios.documents import SPARK_TWS
+from conformance.scenarios.state.damaged_checkpoints import RECOVERY
+from conformance.scenarios.state.next_operators import DOMAINS, EXCHANGES, PROGRAMS, ended_well, of_changes
+from conformance.scenarios.state.next_operators import goes_on as answers_anew
 
-EVOLUTION = SPARK_TWS.says("PLACEHOLDER", "State schema evolution", "state-schema-evolution")
 
-AMOUNTS = {"one": 1, "two": 100, "small": 10_000, "big": 2**33, "last": 1_000_000, "more": 7, "other": 70, "latest": 700}
+def _says(quote: str, part: str) -> Source:
+    return SPARK_TWS.says(quote, part, part.lower().replace(" ", "-"))
+
+
+WITHIN = _says(
+    "it's possible for you to evolve this case class by adding/removing/widening fields",
+    "Evolution within a state variable",
+)
+TIMEOUT = of_changes("Any change to the schema of the user-defined state and the type of timeout is not allowed")
+ACROSS = _says(
+    "allows for state variables to be added and removed across different runs of the same streaming query",
+    "Evolution across state variables",
+)
+
+AMOUNTS = {
+    "one": 1,
+    "two": 100,
+    "small": 10_000,
+    "big": 2**33,
+    "last": 1_000_000,
+    "more": 7,
+    "other": 70,
+    "latest": 700,
+}
 """Field or variable -> how much it grows by with each element."""
 
 FIELDS: dict[str, Type] = {"one": Long(), "two": Long(), "small": Int(), "big": Long(), "text": String()}
@@ -65,27 +91,39 @@ class Sums(Program):
 def grown(name: str, kind: Type, before: Any) -> Any:
     """What a value is after another element."""
     if isinstance(kind, Struct):
-        fields = tuple(before) if before is not None else (None,) * len(kind.fields)
+        fields = before if is_row(kind, before) else (None,) * len(kind.fields)
         return tuple(grown(field, each, old) for (field, each), old in zip(kind.fields, fields, strict=True))
     if isinstance(kind, String):
         return f"{before or ''}x"
     return (before if isinstance(before, int) else 0) + amount(name, kind)
 
 
+def is_row(kind: Struct, found: Any) -> bool:
+    """Whether what was found has as many fields as a struct."""
+    return isinstance(found, tuple) and len(found) == len(kind.fields)
+
+
 def told(kind: Type, found: Any) -> Json:
     """What was found, as it comes out: a struct as an object."""
-    if isinstance(kind, Struct) and found is not None:
+    if isinstance(kind, Struct) and is_row(kind, found):
         return {name: told(each, part) for (name, each), part in zip(kind.fields, found, strict=True)}
     if isinstance(found, list):
         return [told(kind, each) for each in found]
     return found if found is None or type(found) in (int, str) else shown(found)
 
 
-def version(fields: Mapping[str, Type] = FIELDS, **others: Type | tuple[Cell, Type]) -> Program:
-    """A version with these fields in ``sums``, and these other variables: values, unless another cell is given."""
-    cells, types = {"sums": Cell.VALUE}, dict[str, Type](sums=Struct(tuple(fields.items())))
-    for name, declared in (others or {"last": Long()}).items():
-        cells[name], types[name] = declared if isinstance(declared, tuple) else (Cell.VALUE, declared)
+SUMMED = Struct(tuple(FIELDS.items()))
+
+
+def version(fields: Mapping[str, Type] = FIELDS, **variables: Type | tuple[Cell, Type]) -> Program:
+    """A version with these fields in ``sums``, and these variables: values, unless another cell is given. ``sums``
+    comes first where it is not among them."""
+    declared: dict[str, Type | tuple[Cell, Type]] = dict(variables or {"last": Long()})
+    if "sums" not in declared:
+        declared = {"sums": Struct(tuple(fields.items())), **declared}
+    cells, types = dict[str, Cell](), dict[str, Type]()
+    for name, kind in declared.items():
+        cells[name], types[name] = kind if isinstance(kind, tuple) else (Cell.VALUE, kind)
     return _made(cells, types)
 
 
@@ -99,35 +137,85 @@ def without(*names: str, **changed: Type) -> dict[str, Type]:
     return {name: kind for name, kind in FIELDS.items() if name not in names} | changed
 
 
+@dataclass(frozen=True)
 class Change:
-    """A change of the program: what it is in words, the next version, and what else an engine needs for it."""
+    """A change of the program.
 
-    def __init__(self, words: str, ends: str, program: Program, *needs: Feature) -> None:
-        self.words, self.ends, self.program, self.needs = words, ends, program, frozenset(needs)
+    Attributes:
+        what: the change, in words.
+        kept: what a job that goes on goes on with.
+        program: the next version.
+        source: who speaks of such a change.
+        needs: what the next version needs of an engine beside.
+    """
+
+    what: str
+    kept: str
+    program: Program
+    source: Source = WITHIN
+    needs: tuple[Feature, ...] = ()
 
     @property
     def claim(self) -> str:
-        return f"where {self.words}, the next version refuses, or goes on with {self.ends}"
+        return f"where {self.what}, the next version refuses, or goes on with {self.kept}"
 
 
-NEW_FIELD = "the old fields kept and nothing in the new one"
-OTHERS_KEPT = "the others kept"
+NEW_FIELD, NEW_VARIABLE = "the old fields kept and nothing in the new one", "the old kept and nothing in the new one"
+THE_OTHERS, ALL, SAME_NUMBER = "the others kept", "all of them kept", "the same number"
 NEW_NAME = "the others kept and nothing under the new name"
-SAME_NUMBER = "the same number"
-
-SWAPPED = {"two": Long(), "one": Long()} | without("one", "two")
 
 CHANGES: dict[str, Change] = {
+    "nothing changed": Change("nothing is changed", "all that was kept", version(), RECOVERY),
     "field added": Change("a field is added to what a job keeps", NEW_FIELD, version(without(more=Long()))),
     "field added in front": Change(
-        "a field is added in front of others", NEW_FIELD, version({"more": Long()} | FIELDS)
+        "a field is added in front of what a job keeps", NEW_FIELD, version({"more": Long()} | FIELDS)
     ),
-    "field removed": Change("a field is removed", OTHERS_KEPT, version(without("two"))),
+    "field removed": Change("a field of what a job keeps is removed", THE_OTHERS, version(without("two"))),
+    "field renamed": Change(
+        "a field of what a job keeps is renamed",
+        NEW_NAME,
+        version({"other" if name == "two" else name: kind for name, kind in FIELDS.items()}),
+    ),
+    "fields of one type reordered": Change(
+        "two fields of one type change places", ALL, version({"two": Long(), "one": Long()} | without("one", "two"))
+    ),
+    "fields of two types reordered": Change(
+        "two fields of different types change places", ALL, version({"text": String()} | without("text"))
+    ),
+    "number widened": Change("a number is widened", SAME_NUMBER, version(FIELDS | {"small": Long()})),
+    "number narrowed": Change("a number is narrowed that fits", SAME_NUMBER, version(FIELDS | {"one": Int()})),
+    "number narrowed too far": Change(
+        "a number is narrowed that does not fit", SAME_NUMBER, version(FIELDS | {"big": Int()})
+    ),
+    "number made a text": Change("a number becomes a text", "its digits", version(FIELDS | {"two": String()})),
+    "variable added": Change("a state variable is added", NEW_VARIABLE, version(last=Long(), more=Long()), ACROSS),
+    "variable added in front": Change(
+        "a state variable is declared before the others",
+        NEW_VARIABLE,
+        version(more=Long(), sums=SUMMED, last=Long()),
+        ACROSS,
+    ),
+    "variable removed": Change("a state variable is removed", THE_OTHERS, version(sums=SUMMED), ACROSS),
+    "variable renamed": Change("a state variable is renamed", NEW_NAME, version(latest=Long()), ACROSS),
+    "variables exchanged": Change("two state variables change places", ALL, version(last=Long(), sums=SUMMED), ACROSS),
+    "value made a list": Change(
+        "a value becomes a list",
+        "the value as the first of the list",
+        version(last=(Cell.BAG, Long())),
+        ACROSS,
+        (Feature.BAG, Feature.CONTAINERS),
+    ),
+    "timers added": Change(
+        "timers are added",
+        "all that was kept, and its timers fire",
+        _made(Sums.cells, Sums.types, ("due",)),
+        TIMEOUT,
+        (Feature.EVENT_TIMERS,),
+    ),
 }
 """By name."""
 
-Sums.next_versions = {name: change.program for name, change in CHANGES.items()}
-SUMS = Sums()
+SUMS = first_version(Sums, {name: change.program for name, change in CHANGES.items()})
 
 
 def expected(program: Program, before: int, number: int) -> dict[str, Json]:
@@ -171,8 +259,7 @@ def goes_on(change: str) -> Callable[[Observation], Iterator[Finding]]:
         if change_of(run.case, SUMS) != change:
             return
         if ended := [*run.values("refused"), *run.values("failed")]:
-            for value in ended:
-                yield "refused" in value or f"the next version neither refused nor went on: it failed: {value['failed']}"
+            yield from ended_well(ended)
             return
         begun = next(step.id for step in run.case.schedule.steps if isinstance(step, Restart))
         for key, arrivals in run.arrivals_by_key.items():
@@ -192,9 +279,10 @@ def _kept(run: Observation, key: str, arrivals: list[Arrival], before: int, prog
         found = [e.value["found"] for e in run.of_key(key) if e.step == step and "found" in e.value]
         strange = [each for each in found if not any(same(each, one) for one in wanted)]
         last = any(same(each, wanted[-1]) for each in found)
+        seen, meant = (strange or found or [None])[0], wanted[0 if strange else -1]
         yield (not strange and last) or (
-            f"the next version went on without a word, and key {key} with {before} elements before the restart found "
-            f"{canonical((strange or found or [None])[0])} in step {step}, not {canonical(wanted[0 if strange else -1])}"
+            f"the next version went on without a word: key {key} had {before} elements before the restart, and found "
+            f"{canonical(seen)} in step {step}, not {canonical(meant)}"
         )
     if program.timers:
         fired = len([e for e in run.of_key(key) if "fired" in e.value])
@@ -204,18 +292,31 @@ def _kept(run: Observation, key: str, arrivals: list[Arrival], before: int, prog
 SCENARIO = Scenario(
     name="next versions",
     summary="A job begins again with a changed program: it refuses, or what it kept is kept.",
-    programs={"sums": SUMS},
-    domain={"sums": Domain(offsets=(1, 500), keys=2, values=tuple(CHANGES), cases=4)},
+    programs={"sums": SUMS, **PROGRAMS},
+    domain={"sums": Domain(offsets=(1, 500), keys=2, values=tuple(CHANGES), cases=4), **DOMAINS},
     complete=False,
     planned=False,
-    guarantees=tuple(
-        Guarantee(
-            change.claim,
-            "sums",
-            goes_on(name),
-            needs=frozenset({Feature.NEXT_VERSION}) | change.needs,
-            source=EVOLUTION,
-        )
-        for name, change in CHANGES.items()
+    guarantees=(
+        *(
+            Guarantee(
+                change.claim,
+                "sums",
+                goes_on(name),
+                needs=frozenset({Feature.NEXT_VERSION, *change.needs}),
+                source=change.source,
+            )
+            for name, change in CHANGES.items()
+        ),
+        *(
+            Guarantee(
+                exchange.claim,
+                program,
+                answers_anew(PROGRAMS[program], name, exchange.oracle),
+                needs=frozenset({Feature.NEXT_OPERATOR}),
+                source=exchange.source,
+            )
+            for program, (_, _, changes) in EXCHANGES.items()
+            for name, exchange in changes.items()
+        ),
     ),
 )

@@ -11,6 +11,7 @@ from conformance.model.case import Case
 from conformance.model.damage import damage_of
 from conformance.model.engine import NotDriven
 
+
 def of_cases(cases: Iterable[Case]) -> dict[str, list[Case]]:
     """The cases by the damage that they name."""
     found: dict[str, list[Case]] = {}

@@ -170,13 +170,14 @@ class Job:
             else:
                 for change in dict.fromkeys(change_of(case, program) for case in mine):
                     cases = [case for case in mine if change_of(case, program) == change]
-                    ways.append((cases, self._next(ref, program.next_versions.get(change, program), change).go_on))
+                    ways.append((cases, self._next(ref, program, change).go_on))
         return copies.answers(self.pack, self.checkpoint, self.batches, self.rows, ways)
 
     def _next(self, ref: str, program: Program, change: str) -> Job:
-        """The job that goes on with the next version of a program."""
+        """The job that goes on with the next version of a program. What it does not have is no change."""
         job = copy(self)
-        job.programs, job.change, job.mode = {ref: program}, change, self._mode_of(change)
+        job.change = change if change in program.next_versions else ""
+        job.programs, job.mode = {ref: program.next_versions.get(change, program)}, self._mode_of(job.change)
         return job
 
     def _on_damaged(self, damage: str, checkpoint: Path) -> tuple[copies.Rows, Json]:
@@ -302,7 +303,8 @@ class Job:
         parts = plan_changes.two_halves(stream) if self.plan.side_by_side else [stream]
         initial = self._initial()
         first, *rest = [
-            self.apply(OperatorInput(p, self.programs, failure, initial, self.typed, self.plan.timed, self.change)) for p in parts
+            self.apply(OperatorInput(p, self.programs, failure, initial, self.typed, self.plan.timed, self.change))
+            for p in parts
         ]
         return self.plan.behind(first.union(rest[0]) if rest else first)
 
