@@ -147,6 +147,7 @@ class Change:
         program: the next version.
         source: who speaks of such a change.
         needs: what the next version needs of an engine beside.
+        may_refuse: whether a refusal is an answer.
     """
 
     what: str
@@ -154,10 +155,12 @@ class Change:
     program: Program
     source: Source = WITHIN
     needs: tuple[Feature, ...] = ()
+    may_refuse: bool = True
 
     @property
     def claim(self) -> str:
-        return f"where {self.what}, the next version refuses, or goes on with {self.kept}"
+        refuses = "refuses, or " if self.may_refuse else ""
+        return f"where {self.what}, the next version {refuses}goes on with {self.kept}"
 
 
 NEW_FIELD, NEW_VARIABLE = "the old fields kept and nothing in the new one", "the old kept and nothing in the new one"
@@ -165,7 +168,7 @@ THE_OTHERS, ALL, SAME_NUMBER = "the others kept", "all of them kept", "the same 
 NEW_NAME = "the others kept and nothing under the new name"
 
 CHANGES: dict[str, Change] = {
-    "nothing changed": Change("nothing is changed", "all that was kept", version(), RECOVERY),
+    "nothing changed": Change("nothing is changed", "all that was kept", version(), RECOVERY, may_refuse=False),
     "field added": Change("a field is added to what a job keeps", NEW_FIELD, version(without(more=Long()))),
     "field added in front": Change(
         "a field is added in front of what a job keeps", NEW_FIELD, version({"more": Long()} | FIELDS)
@@ -259,7 +262,7 @@ def goes_on(change: str) -> Callable[[Observation], Iterator[Finding]]:
         if change_of(run.case, SUMS) != change:
             return
         if ended := [*run.values("refused"), *run.values("failed")]:
-            yield from ended_well(ended)
+            yield from ended_well(ended) if CHANGES[change].may_refuse else [f"it went on with nothing: {ended[0]}"]
             return
         begun = next(step.id for step in run.case.schedule.steps if isinstance(step, Restart))
         for key, arrivals in run.arrivals_by_key.items():
@@ -279,7 +282,7 @@ def _kept(run: Observation, key: str, arrivals: list[Arrival], before: int, prog
         found = [e.value["found"] for e in run.of_key(key) if e.step == step and "found" in e.value]
         strange = [each for each in found if not any(same(each, one) for one in wanted)]
         last = any(same(each, wanted[-1]) for each in found)
-        seen, meant = (strange or found or [None])[0], wanted[0 if strange else -1]
+        seen, meant = (strange or found or [None])[0], wanted[0 if strange and len(found) == len(wanted) else -1]
         yield (not strange and last) or (
             f"the next version went on without a word: key {key} had {before} elements before the restart, and found "
             f"{canonical(seen)} in step {step}, not {canonical(meant)}"
