@@ -296,7 +296,7 @@ SCENARIO = Scenario(
     name="next versions",
     summary="A job begins again with a changed program: it refuses, or what it kept is kept.",
     programs={"sums": SUMS, **PROGRAMS},
-    domain={"sums": Domain(offsets=(1, 500), keys=2, values=tuple(CHANGES), cases=4), **DOMAINS},
+    domain={"sums": Domain(offsets=(1, 500), keys=2, values=tuple(CHANGES), cases=8), **DOMAINS},
     complete=False,
     planned=False,
     guarantees=(

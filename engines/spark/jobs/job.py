@@ -186,12 +186,15 @@ class Job:
         return rows, ended and {"refused": next(iter(ended.values()))}
 
     def go_on(self, checkpoint: Path) -> tuple[copies.Rows, Json]:
-        """Go on from a checkpoint: what comes out, and the error that ended the query, if any, see ``ended_by``."""
+        """Go on from a checkpoint: what comes out, and the error that ended the query, if any, see ``ended_by``. Where
+        Spark's JVM has ended, there is no answer, and the error is raised."""
         try:
             sink = running.Sink(self.plan.sink)
             rows, _, error = running.run_query(self.query(None), checkpoint, self.mode, {}, sink)
         except Exception as refused:
             rows, error = {}, refused
+        if error and session.gone():
+            raise error
         named = {n: [typed_keys.named(row, self.typed, self.programs) for row in out] for n, out in rows.items()}
         return named, refusals.ended_by(error) if error else None
 
