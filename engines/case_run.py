@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from conformance.engines.reference_cells import CELLS, EXPIRING, TYPED
+from conformance.engines.succession import Succession
 from conformance.model.case import Case
 from conformance.model.engine import NotDriven
 from conformance.model.keys import TypedKey, seen
 from conformance.model.lateness import LatenessProfile
-from conformance.model.next_version import versions
 from conformance.model.program import NO_TIME, Cell, FixedWindows, Output, Program, State, Timer, call, check_timer
 from conformance.model.runs import Pack, StepCount
 from conformance.model.schedule import (
@@ -34,7 +34,6 @@ from conformance.model.schedule import (
     Wait,
 )
 from conformance.model.trace import Emission
-from conformance.model.types import Refused, Struct, Type
 from conformance.model.values import Json, copied
 
 MOST_TIMERS = 10_000
@@ -75,7 +74,7 @@ class Checkpoint:
     emissions: list[Emission]
 
 
-class CaseRun:
+class CaseRun(Succession):
     """One case, from its first step to its last."""
 
     def __init__(self, case: Case, program: Program, lateness: LatenessProfile) -> None:
@@ -168,52 +167,11 @@ class CaseRun:
     def restart(self) -> None:
         """Resume from the checkpoint: nothing is lost, nothing happens twice."""
 
-    def succeed(self) -> None:
-        """Go on with the next version of the program, if it has one, or refuse to."""
-        earlier, *later = versions(self.case, self.program)
-        if not later:
-            return
-        self.program = later[0]
-        if earlier.retroactive:
-            self.state, self.timers = self.from_the_start()
-            return
-        try:
-            self.state = {scope: self.carried(earlier, stored) for scope, stored in self.state.items()}
-        except Refused as refused:
-            self.emit(self.case.schedule.arrivals[0].event.key, [Output({"refused": refused.error})])
-            self.ended = True
-
     def from_the_start(self) -> tuple[dict[Scope, dict[str, Json]], dict[TimerId, int]]:
         """The state and the timers of a program that has run from the first step to this one."""
         other = CaseRun(self.case, self.program, self.lateness)
         other.run_steps(step for step in self.case.schedule.steps if step.id < self.step)
         return other.state, other.timers
-
-    def carried(self, earlier: Program, stored: Mapping[str, Json]) -> dict[str, Json]:
-        """What of a scope's state goes over to the next version: what has the same name.
-
-        Raises:
-            Refused: it does not fit.
-        """
-        return {name: self.carried_cell(earlier, name, stored[name]) for name in self.program.cells if name in stored}
-
-    def carried_cell(self, earlier: Program, name: str, stored: Any) -> Any:
-        """A cell's content for the next version. A value becomes the one element of a bag. Raises Refused."""
-        old, new = earlier.types[name], self.program.types[name]
-        values = stored if earlier.cells[name] is Cell.BAG else [stored]
-        carried = [self.carried_value(old, new, value) for value in values]
-        return carried if self.program.cells[name] is Cell.BAG else carried[0]
-
-    def carried_value(self, old: Type, new: Type, value: Any) -> Any:
-        """A value for the next version. The fields of a struct go by name, and a new field is empty. Raises Refused."""
-        value = old.fitted(value)
-        if isinstance(old, Struct) and isinstance(new, Struct) and value is not None:
-            kinds, there = dict(old.fields), dict(zip(dict(old.fields), value, strict=True))
-            return tuple(
-                self.carried_value(kinds[name], kind, there[name]) if name in kinds else None
-                for name, kind in new.fields
-            )
-        return new.fitted(value)
 
     def fail_once(self, bundle: Deliver, resume: bool) -> None:
         """Try ``bundle``, fail after its last event, and go back. The same job goes on, or with ``resume`` another

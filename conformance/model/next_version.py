@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from conformance.model.case import Case
 from conformance.model.program import Program
 
@@ -14,12 +12,6 @@ def change_of(case: Case, program: Program) -> str:
     if len(program.next_versions) == 1:
         return next(iter(program.next_versions))
     return str(case.schedule.arrivals[0].event.value) if case.schedule.arrivals else ""
-
-
-def first_version(program: type[Program], versions: Mapping[str, Program]) -> Program:
-    """A program that these next versions go on from, by the change."""
-    made: type[Program] = type(program.__name__, (program,), {"next_versions": versions})
-    return made()
 
 
 def versions(case: Case, program: Program) -> tuple[Program, ...]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from conformance.model.next_version import change_of, first_version
+from conformance.model.next_version import change_of
 from conformance.model.program import Cell, Emit, FixedWindows, Program, State, Timer, Timers, Windowing
 from conformance.model.scenario import Domain, Finding, Observation, Source
 from conformance.model.schedule import Arrival, Event, Restart
@@ -243,9 +243,8 @@ def _latest(events: list[Event]) -> Json:
 COUNTS = counts(lambda events: {"count": len(events)})
 OF_A_KEY = firsts(lambda event: "")
 
-EXCHANGES: Mapping[str, tuple[type[Program], Domain, Mapping[str, Exchange]]] = {
+EXCHANGES: Mapping[str, tuple[Domain, Mapping[str, Exchange]]] = {
     "count": (
-        Counted,
         Domain(offsets=(1, 500), keys=2),
         {
             "count made a deduplication": Exchange("a count becomes a deduplication", First(), OF_A_KEY),
@@ -262,7 +261,6 @@ EXCHANGES: Mapping[str, tuple[type[Program], Domain, Mapping[str, Exchange]]] = 
         },
     ),
     "deduplication": (
-        First,
         Domain(offsets=(0, 1, 500), keys=2),
         {
             "deduplication made a count": Exchange("a deduplication becomes a count", Counted(), COUNTS),
@@ -275,12 +273,10 @@ EXCHANGES: Mapping[str, tuple[type[Program], Domain, Mapping[str, Exchange]]] = 
         },
     ),
     "deduplication of times": (
-        FirstOfATime,
         Domain(offsets=(0, 1, 500), keys=2),
         {"time not compared": Exchange("a deduplication compares one column less", First(), OF_A_KEY, KEYS)},
     ),
     "windows": (
-        Windowed,
         Domain(offsets=(0, 1, 500, 9_000, 12_000), keys=2),
         {
             "windows doubled": Exchange("windows become twice as long", WindowedTwiceAsLong(), windows(2 * SIZE)),
@@ -290,7 +286,6 @@ EXCHANGES: Mapping[str, tuple[type[Program], Domain, Mapping[str, Exchange]]] = 
         },
     ),
     "windows of firsts": (
-        WindowedOnce,
         Domain(offsets=(0, 1, 500, 9_000, 12_000), keys=2),
         {
             "no deduplication in front": Exchange(
@@ -299,26 +294,62 @@ EXCHANGES: Mapping[str, tuple[type[Program], Domain, Mapping[str, Exchange]]] = 
         },
     ),
     "join": (
-        Joined,
         Domain(offsets=(1, 5_000, 15_000), keys=2, values=(LEFT, RIGHT)),
         {"bound doubled": Exchange("the bound of a join doubles", JoinedFurther(), pairs(2 * BOUND), CONDITION)},
     ),
     "join made outer": (
-        Joined,
         Domain(offsets=(1, 5_000, 15_000), keys=2, values=(LEFT, RIGHT)),
         {"outer": Exchange("an inner join becomes a left outer one", JoinedOuter(), pairs(BOUND, True), JOIN_TYPE)},
     ),
 }
-"""Program -> its first version, its inputs, and its changes by name."""
+"""Program -> its inputs, and its changes by name."""
 
-PROGRAMS = {
-    name: first_version(program, {change: each.program for change, each in changes.items()})
-    for name, (program, _, changes) in EXCHANGES.items()
+
+def _next(program: str) -> dict[str, Program]:
+    return {change: each.program for change, each in EXCHANGES[program][1].items()}
+
+
+class FirstCounted(Counted):
+    next_versions = _next("count")
+
+
+class FirstDeduplicated(First):
+    next_versions = _next("deduplication")
+
+
+class FirstDeduplicatedByTime(FirstOfATime):
+    next_versions = _next("deduplication of times")
+
+
+class FirstWindowed(Windowed):
+    next_versions = _next("windows")
+
+
+class FirstWindowedOnce(WindowedOnce):
+    next_versions = _next("windows of firsts")
+
+
+class FirstJoined(Joined):
+    next_versions = _next("join")
+
+
+class FirstJoinedInner(Joined):
+    next_versions = _next("join made outer")
+
+
+PROGRAMS: dict[str, Program] = {
+    "count": FirstCounted(),
+    "deduplication": FirstDeduplicated(),
+    "deduplication of times": FirstDeduplicatedByTime(),
+    "windows": FirstWindowed(),
+    "windows of firsts": FirstWindowedOnce(),
+    "join": FirstJoined(),
+    "join made outer": FirstJoinedInner(),
 }
 
 DOMAINS = {
     name: replace(domain, values=tuple(changes), cases=len(changes)) if len(changes) > 1 else domain
-    for name, (_, domain, changes) in EXCHANGES.items()
+    for name, (domain, changes) in EXCHANGES.items()
 }
 
 

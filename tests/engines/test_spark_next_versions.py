@@ -38,7 +38,7 @@ def test_fields_go_by_their_places_and_variables_by_their_names(spark):
 def test_windows_of_another_size_begin_anew(spark, tmp_path):
     engine = load_engine("spark-native:window")
     engine.open(tmp_path)
-    asked = EXCHANGES["windows"][2]
+    asked = EXCHANGES["windows"][1]
     cases = {change: case_of("windows", change) for change in asked}
     traces = engine.run(Pack((*cases.values(),)), PROGRAMS).traces
     seen = {change: Observation(case, traces[case.id]) for change, case in cases.items()}

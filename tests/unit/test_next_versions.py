@@ -5,7 +5,7 @@ import pytest
 from conformance.engines.reference import Reference
 from conformance.engines.spark.groups import GroupsEngine
 from conformance.engines.spark.operators.tws_operator import variables
-from conformance.engines.spark.refused.refusals import ended_by
+from conformance.engines.spark.refused.ended import ended_by
 from conformance.engines.spark.state.typed_groups import state_type
 from conformance.engines.spark.tws import time_mode
 from conformance.generation.timelines import START, SUCCEEDED
@@ -96,7 +96,7 @@ def test_a_refusal_is_an_answer_to_a_change_and_a_failure_is_none(change, value,
 
 def test_each_operator_answers_as_if_it_had_run_from_the_start_on_the_reference():
     """And anything else that comes out is minded."""
-    for name, (_, _, changes) in EXCHANGES.items():
+    for name, (_, changes) in EXCHANGES.items():
         for change, exchange in changes.items():
             values = ("left", "left", "right", "right") if name.startswith("join") else (change,)
             case = case_of(name, *values, times=(0, 5, 10, 5))

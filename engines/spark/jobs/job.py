@@ -25,6 +25,7 @@ from conformance.engines.spark.operators.operator import Failure, OperatorInput
 from conformance.engines.spark.plans import plan_changes
 from conformance.engines.spark.plans.around import PLAIN, SparkPlan
 from conformance.engines.spark.refused import refusals
+from conformance.engines.spark.refused.ended import ended_by
 from conformance.engines.spark.runtime import running, session
 from conformance.engines.spark.state import typed_keys
 from conformance.engines.typed_keys import types_in_use
@@ -196,7 +197,7 @@ class Job:
         if error and session.gone():
             raise error
         named = {n: [typed_keys.named(row, self.typed, self.programs) for row in out] for n, out in rows.items()}
-        return named, refusals.ended_by(error) if error else None
+        return named, ended_by(error) if error else None
 
     def _too_slow(self) -> frozenset[str]:
         """All cases of a pack with waits in which more processing time passed than its schedule leaves room for: state

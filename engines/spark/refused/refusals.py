@@ -326,23 +326,6 @@ def kind(error: Any) -> str:
     return named + (SQLSTATE + state[1] if state else "")
 
 
-BEFORE_CONDITIONS = {
-    "Provided schema doesn't match to the schema for existing state": "StateSchemaNotCompatible",
-    "The streaming query failed by state format invalidation": "InvalidUnsafeRowException",
-}
-"""What releases whose errors have no condition say of state that does not fit -> the class of the error (Spark
-3.5.9)."""
-
-
-def ended_by(error: Any) -> dict[str, str]:
-    """How an error ended a query that was to go on: a refusal names what does not fit, and is no bug of Spark's own."""
-    if named := next((name for said, name in BEFORE_CONDITIONS.items() if said in str(error)), ""):
-        return {"refused": named}
-    named = kind(error)
-    is_condition = re.match(r"[A-Z][A-Z0-9_.]+\b(?!\w)", named) and not named.startswith("INTERNAL_ERROR")
-    return {"refused" if is_condition else "failed": named}
-
-
 def condition(error: Any) -> str:
     """The condition of Spark's error where it names one, else the class of the innermost error."""
     text = str(error)
