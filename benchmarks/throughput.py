@@ -4,10 +4,11 @@
 
 The cases are of all scenarios that the engine runs, on one timeline of several bundles. For an engine that takes one
 bundle only, the timeline has one. Programs that go by processing time are left out: a query of theirs ends only where
-the schedule waits. So are jobs whose checkpoint is damaged: they need a restart. "One by one" means a query or a
-pipeline per case, in the same warm session. Each case must emit the same, step by step, alone and in the pack. Order
-does not count: windows of Spark's native operators come out in no order (number 19 of docs/findings.md). An engine that
-takes longer than --limit seconds is given up with one line, and ends the benchmark with the exit code 3.
+the schedule waits. So are jobs whose checkpoint is damaged or whose program changes: they need a restart. "One by one"
+means a query or a pipeline per case, in the same warm session. Each case must emit the same, step by step, alone and in
+the pack. Order does not count: windows of Spark's native operators come out in no order (number 19 of
+docs/findings.md). An engine that takes longer than --limit seconds is given up with one line, and ends the benchmark
+with the exit code 3.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from conformance.generation.schedules import schedules
 from conformance.generation.timelines import Family, draw_timelines
 from conformance.model.case import Case, program_ref
 from conformance.model.engine import CannotRun, Engine
-from conformance.model.program import JobKind, Program
+from conformance.model.program import BEGUN_AGAIN, Program
 from conformance.model.runs import Pack, PackRun
 from conformance.model.scenario import programs_of
 from conformance.model.trace import Trace
@@ -53,7 +54,7 @@ def draw(engine: Engine, number: int) -> list[Case]:
         (s, name)
         for s in SCENARIOS
         for name, program in s.programs.items()
-        if can.runs(program_ref(s.id, name)) and not program.waits and program.job is not JobKind.DAMAGE
+        if can.runs(program_ref(s.id, name)) and not program.waits and program.job not in BEGUN_AGAIN
     ]
     for family in (Family.SEVERAL, Family.ONE):
         timeline = draw_timelines(1)[family][0]

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from conformance.engines.reference_cells import CELLS, EXPIRING, TYPED
+from conformance.engines.succession import Succession
 from conformance.model.case import Case
 from conformance.model.engine import NotDriven
 from conformance.model.keys import TypedKey, seen
@@ -84,7 +85,7 @@ class Checkpoint:
     emissions: list[Emission]
 
 
-class CaseRun:
+class CaseRun(Succession):
     """One case, from its first step to its last."""
 
     def __init__(self, case: Case, program: Program, lateness: LatenessProfile) -> None:
@@ -100,6 +101,7 @@ class CaseRun:
         self.counts: list[StepCount] = []
         self.killed_behind: Crash | None = None  # how the job is killed once the next bundle is done
         self.keys: dict[str, TypedKey] = {}  # what a typed key is kept by -> the first key that is
+        self.ended = False  # whether the job refused to go on
         self.tied = False  # whether several timers were due at one time, so that their order had to be chosen
 
     @property
@@ -120,6 +122,8 @@ class CaseRun:
 
     def run_steps(self, steps: Iterable[Step]) -> None:
         for step in steps:
+            if self.ended:
+                return
             self.step = step.id
             if isinstance(step, Advance):
                 self.advance(step)
@@ -136,6 +140,7 @@ class CaseRun:
                 self.wait(step)
             elif isinstance(step, Restart):
                 self.restart()
+                self.succeed()
             elif isinstance(step, NoData):
                 self.no_data()
             elif isinstance(step, FailOnce):
@@ -172,6 +177,12 @@ class CaseRun:
 
     def restart(self) -> None:
         """Resume from the checkpoint: nothing is lost, nothing happens twice."""
+
+    def from_the_start(self) -> tuple[dict[Scope, dict[str, Json]], dict[TimerId, int]]:
+        """The state and the timers of a program that has run from the first step to this one."""
+        other = CaseRun(self.case, self.program, self.lateness)
+        other.run_steps(step for step in self.case.schedule.steps if step.id < self.step)
+        return other.state, other.timers
 
     def fail_once(self, bundle: Deliver, resume: bool) -> None:
         """Try ``bundle``, fail after its last event, and go back. The same job goes on, or with ``resume`` another

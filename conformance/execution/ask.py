@@ -15,6 +15,7 @@ from conformance.judgement.evidence import Runs
 from conformance.model.case import Case, program_ref
 from conformance.model.engine import Capabilities, NotDriven, program_needs
 from conformance.model.feature import Feature
+from conformance.model.next_version import change_of, next_versions
 from conformance.model.program import Program
 from conformance.model.runs import Pack, PackRun
 from conformance.model.trace import Emission, Trace
@@ -42,7 +43,10 @@ def parts_of(programs: Mapping[str, Program], pack: Pack) -> list[Pack]:
     fails as a whole."""
     found: dict[str, list[Case]] = {}
     for case in pack.cases:
-        found.setdefault(_risk(programs[program_ref(case.scenario, case.program)]), []).append(case)
+        program = programs[program_ref(case.scenario, case.program)]
+        # A next version that reads another's state may take the engine's process along.
+        risk = change_of(case, program) if next_versions(program) else _risk(program)
+        found.setdefault(risk, []).append(case)
     return [Pack(tuple(found[risk])) for risk in sorted(found)]
 
 

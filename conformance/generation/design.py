@@ -67,6 +67,7 @@ ALLOWED = {
     Family.ONE: tuple(p for p in OF_THE_TIMELINE if Feature.SEVERAL_BUNDLES not in p.needs),
     Family.INITIAL: RECOVERIES,
     Family.DAMAGED: (),
+    Family.SUCCEEDED: (),
 }
 """The changes of a timeline that rows of a family make. A program in processing time has one at a time, see
 ``_waiting``."""
@@ -172,7 +173,7 @@ def rows(
     base = [Row(timeline, kind) for timeline in timelines]
     if not timelines:
         return []
-    if family is Family.DAMAGED:  # the damage is what changes
+    if family in (Family.DAMAGED, Family.SUCCEEDED):  # the damage, or the program, is what changes
         return base
     if family is Family.WAITING:
         return [*base, *_waiting(timelines[0], kind, factors)]

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import cycle
 
 from conformance.generation.design import Factors, Kind, Row, rows
-from conformance.generation.timelines import RESTARTED, Family
+from conformance.generation.timelines import RESTARTED, SUCCEEDED, Family
 from conformance.judgement.evidence import ENDED_ALIKE, ReferenceTraces, puts_to_test
 from conformance.model.case import Case, program_ref
 from conformance.model.engine import Capabilities
@@ -32,7 +32,7 @@ from conformance.model.perturbation import (
     possible,
     together,
 )
-from conformance.model.program import JobKind, Program
+from conformance.model.program import BEGUN_AGAIN, JobKind, Program
 from conformance.model.scenario import Guarantee, Scenario, planned, programs_of
 from conformance.model.schedule import Schedule
 
@@ -188,7 +188,7 @@ class Suite:
     def _kind(self, ref: str) -> Kind:
         asked = self._asked[ref]
         program = asked.program
-        job = program.job in (JobKind.INITIAL_STATE, JobKind.DAMAGE)
+        job = program.job is JobKind.INITIAL_STATE or program.job in BEGUN_AGAIN
         return Kind.PLAIN if asked.planned or program.waits or job else Kind.UNPLANNED
 
     def _twins(self, asked: Asked) -> Iterator[Case]:
@@ -307,6 +307,8 @@ def family_of(schedule: Schedule) -> Family:
         return Family.WAITING
     if schedule.timeline == RESTARTED.timeline:
         return Family.DAMAGED
+    if schedule.timeline == SUCCEEDED.timeline:
+        return Family.SUCCEEDED
     if any(bundle.initial for bundle in schedule.bundles):
         return Family.INITIAL
     return Family.ONE if len(schedule.bundles) == 1 else Family.SEVERAL

@@ -11,7 +11,7 @@ from enum import Enum
 from hypothesis import strategies as st
 
 from conformance.generation.examples import examples, seeded
-from conformance.model.program import JobKind, Program
+from conformance.model.program import BEGUN_AGAIN, JobKind, Program
 from conformance.model.schedule import Schedule, renumbered
 from conformance.model.steps import Advance, Deliver, Restart, Step, Wait
 
@@ -41,6 +41,12 @@ RESTARTED = Schedule(
 """The timeline of a job whose checkpoint is damaged."""
 
 
+SUCCEEDED = Schedule(
+    (Advance(0, START), Deliver(1), Restart(2), Deliver(3), Deliver(4), Advance(5, START + SETTLED_AFTER))
+)
+"""The timeline of a job whose program has a next version."""
+
+
 class Family(Enum):
     """A family of timelines, by what programs and engines need."""
 
@@ -49,6 +55,7 @@ class Family(Enum):
     WAITING = "processing time passes"
     INITIAL = "a job that starts with state"
     DAMAGED = "a job that begins again on a damaged checkpoint"
+    SUCCEEDED = "a job whose next version goes on"
 
 
 def families_of(program: Program) -> tuple[Family, ...]:
@@ -57,6 +64,8 @@ def families_of(program: Program) -> tuple[Family, ...]:
         return (Family.WAITING,)
     if program.job is JobKind.DAMAGE:
         return (Family.DAMAGED,)
+    if program.job in BEGUN_AGAIN:
+        return (Family.SUCCEEDED,)
     return (Family.INITIAL,) if program.job is JobKind.INITIAL_STATE else (Family.SEVERAL, Family.ONE)
 
 
@@ -70,6 +79,7 @@ def draw_timelines(seed: int) -> dict[Family, list[Schedule]]:
         Family.WAITING: [waiting_timeline()],
         Family.INITIAL: [with_initial_state(several[-1])],
         Family.DAMAGED: [RESTARTED],
+        Family.SUCCEEDED: [SUCCEEDED],
     }
 
 

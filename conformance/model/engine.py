@@ -14,6 +14,7 @@ from packaging.version import Version
 from conformance.model.case import Case, program_ref
 from conformance.model.feature import Feature, Support, unsupported
 from conformance.model.lateness import LatenessProfile
+from conformance.model.next_version import versions
 from conformance.model.plan import PlanTwin
 from conformance.model.program import OF_VALUES, Cell, FixedWindows, JobKind, Program
 from conformance.model.runs import Pack, PackRun
@@ -50,7 +51,15 @@ class NativeOperator:
 
 
 UNNAMED = dict.fromkeys(
-    (Feature.OUTPUT_TIME, Feature.SINK_FAILURE, Feature.CRASH, Feature.DAMAGE, Feature.CURRENT_TIME),
+    (
+        Feature.OUTPUT_TIME,
+        Feature.SINK_FAILURE,
+        Feature.CRASH,
+        Feature.DAMAGE,
+        Feature.NEXT_VERSION,
+        Feature.NEXT_OPERATOR,
+        Feature.CURRENT_TIME,
+    ),
     unsupported("the adapter does not name it"),
 )
 """Features that are younger than adapters may be. Capabilities need not name them."""
@@ -125,8 +134,8 @@ class Capabilities:
                 return False
         if self.no_plan(case.schedule):
             return False
-        needs = schedule_needs(case.schedule)
-        return self.first_missing(needs if self.native_operator else needs | program_needs(program)) is None
+        needs = schedule_needs(case.schedule) if self.native_operator else case_needs(case, program)
+        return self.first_missing(needs) is None
 
     def plan(self, plan_id: str) -> PlanTwin:
         """The plan with this id. Raises KeyError."""
@@ -201,7 +210,7 @@ def schedule_needs(schedule: Schedule) -> frozenset[Feature]:
 
 
 def case_needs(case: Case, program: Program) -> frozenset[Feature]:
-    return program_needs(program) | schedule_needs(case.schedule)
+    return schedule_needs(case.schedule).union(*map(program_needs, versions(case, program)))
 
 
 def bare(engine: str) -> str:

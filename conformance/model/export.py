@@ -122,6 +122,7 @@ class Exportable:
             "processing time": self.program.waits,
             "initial state": self.program.job is JobKind.INITIAL_STATE,
             "a damaged checkpoint": self.program.job is JobKind.DAMAGE,
+            "a next version of the program": self.program.job in (JobKind.NEXT_VERSION, JobKind.NEXT_OPERATOR),
             "reading stored state": self.program.read_from_outside,
         }
         if lacking := [words for words, used in lacks.items() if used]:

@@ -21,6 +21,8 @@ class Feature(Enum):
     SINK_FAILURE = "a failure of the sink, after which the job resumes from its checkpoint"
     CRASH = "a kill at a chosen point of a bundle, after which the job resumes from what it had written"
     DAMAGE = "a restart on a damaged checkpoint"
+    NEXT_VERSION = "a next version of the program behind a restart"
+    NEXT_OPERATOR = "another operator behind a restart"
     PROCESSING_TIME = "processing time driven between bundles"
     EVENT_TIMERS = "event-time timers"
     PROCESSING_TIMERS = "processing-time timers"

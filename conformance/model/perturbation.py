@@ -23,7 +23,7 @@ from conformance.model.case import Case
 from conformance.model.changes import events as event_changes
 from conformance.model.changes import timeline as timeline_changes
 from conformance.model.feature import Feature
-from conformance.model.program import JobKind, Program
+from conformance.model.program import BEGUN_AGAIN, JobKind, Program
 from conformance.model.schedule import Schedule
 from conformance.model.steps import FailOnce, SinkFails, Step
 from conformance.model.values import digest
@@ -232,11 +232,12 @@ def possible(program: Program, perturbation: Perturbation) -> bool:
 
     A program in processing time has one bundle before each wait, and its timelines are fixed but for an empty bundle;
     so are those of a job that starts with state. Both can be restarted, and fail. Neither has cases without neighbours.
-    A job whose checkpoint is damaged changes in nothing else. A program with typed keys has no others than its own.
+    A job whose checkpoint is damaged, or whose program changes, changes in nothing else. A program with typed keys has
+    no others than its own.
     """
     if program.keys and perturbation in (RENAME, UNRELATED_KEY):
         return False
-    if program.job is JobKind.DAMAGE:
+    if program.job in BEGUN_AGAIN:
         return False
     if not (program.waits or program.job is JobKind.INITIAL_STATE):
         return True

@@ -44,6 +44,11 @@ class JobKind(Enum):
             first element.
         DAMAGE: what it kept is damaged when it begins again. Every schedule of the program has one restart. A job that
             refuses to go on puts out ``{"refused": reason}`` under the key of the case's first element.
+        NEXT_VERSION: another version of the program goes on behind a restart, see ``next_version.Versioned``: what has
+            the same name is kept, and what is new begins empty. Every schedule of the program has one restart. A job
+            that refuses to go on puts out ``{"refused": reason}`` under the key of the case's first element, and one
+            that fails otherwise ``{"failed": reason}``.
+        NEXT_OPERATOR: the same, but the other version answers as if it had run from the first element on.
         INSPECTION: its cells are read from outside when the last step is done. The content of each cell comes out in
             that step as ``{"cell": name, "stored": value}``, by key and in the order of ``cells``: a bag as a list, a
             map as an object. An empty cell gives nothing.
@@ -56,9 +61,14 @@ class JobKind(Enum):
     PLAIN = "plain"
     INITIAL_STATE = "starts with state"
     DAMAGE = "begins again on a damaged checkpoint"
+    NEXT_VERSION = "begins again with another version"
+    NEXT_OPERATOR = "begins again with another operator"
     INSPECTION = "is read from outside"
     ROW_COUNT = "has its rows counted"
 
+
+BEGUN_AGAIN = (JobKind.DAMAGE, JobKind.NEXT_VERSION, JobKind.NEXT_OPERATOR)
+"""Of these, a job has one restart, which no perturbation adds to."""
 
 READ_FROM_OUTSIDE = (JobKind.INSPECTION, JobKind.ROW_COUNT)
 

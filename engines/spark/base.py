@@ -47,6 +47,10 @@ DRIVEN: Mapping[Feature, Support] = {
     Feature.SINK_FAILURE: NATIVE,
     Feature.CRASH: NATIVE,
     Feature.DAMAGE: NATIVE,
+    Feature.NEXT_VERSION: NATIVE,
+    Feature.NEXT_OPERATOR: unsupported(
+        "each version of a program has the one operator that runs programs (Spark 4.3.0)"
+    ),
     Feature.FIXED_WINDOWS: emulated("window in key"),
     Feature.LATE_COUNTER: limited(
         "Spark counts late rows of a micro-batch for all programs of the query together; "
@@ -69,6 +73,7 @@ STORES = {
         "providerClass": session.STORE.format("RocksDBStateStoreProvider"),
         "rocksdb.changelogCheckpointing.enabled": "true",
     },
+    "rocksdb-avro": {"providerClass": session.STORE.format("RocksDBStateStoreProvider"), "encodingFormat": "avro"},
 }
 """State stores by the name that an engine's variant has, as settings below spark.sql.streaming.stateStore."""
 
@@ -259,7 +264,9 @@ class SparkEngine:
                     settings |= NO_EMPTY_BATCHES
                 plan = self._plan(pack)
                 spark = self._session({**settings, **plan.settings})
-                api = Api(self.apply, self.mode, self.chains, self.delay(programs), self.sides, self.stored)
+                api = Api(
+                    self.apply, self.mode, self.chains, self.delay(programs), self.sides, self.stored, self.mode_of
+                )
                 yield Job(spark, folder, pack, programs, api, plan)
         finally:
             if spark and session.remote():
@@ -280,6 +287,10 @@ class SparkEngine:
         from conformance.engines.spark.driving import micro_batches
 
         return micro_batches.DELAY
+
+    def mode_of(self, change: str) -> str:
+        """The output mode of the query that goes on with a change of the program."""
+        return self.mode
 
     def stored(self, job: Job, batch: int) -> Iterable[StoredRow]:
         """What is stored after a micro-batch, of what the programs ask for."""

@@ -12,7 +12,7 @@ from conformance.engines.spark.runtime import releases
 from conformance.engines.spark.tws import KEYS
 from conformance.model.feature import NATIVE, Feature, emulated, unsupported
 from conformance.model.lateness import Lateness, LatenessProfile
-from conformance.model.program import Program, by_processing_time
+from conformance.model.program import JobKind, Program, by_processing_time
 
 if TYPE_CHECKING:
     from conformance.engines.spark.checkpoint.stored import StoredRow
@@ -66,7 +66,9 @@ class GroupsEngine(SparkEngine):
         )
 
     def timeout_of(self, programs: Mapping[str, Program]) -> str:
-        """Spark's name for the kind of timeout of a query."""
+        """Spark's name for the kind of timeout of a query. A program with other versions may have none."""
+        if any(program.job is JobKind.NEXT_VERSION and not program.timers for program in programs.values()):
+            return "NoTimeout"
         return "ProcessingTimeTimeout" if by_processing_time(programs.values()) else self.timeout
 
     def stored(self, job: Job, batch: int) -> Iterable[StoredRow]:

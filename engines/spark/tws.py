@@ -13,7 +13,7 @@ from conformance.engines.spark.plans.plans import AGGREGATED, APPENDED, AS_BATCH
 from conformance.engines.spark.plans.settings import OF_PYTHON, OF_TWS
 from conformance.model.engine import Family
 from conformance.model.feature import NATIVE, Feature, emulated, unsupported
-from conformance.model.program import Program, by_processing_time
+from conformance.model.program import JobKind, Program, by_processing_time
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -54,12 +54,18 @@ STATE = {
 }
 """How transformWithState keeps state, whichever the language."""
 
-CHANGELOG = {"rocksdb-changelog": "RocksDB with changelog checkpointing"}
-"""The one other store that transformWithState takes (Spark 4.3.0)."""
+VARIANTS = {
+    "rocksdb-changelog": "RocksDB with changelog checkpointing",
+    "rocksdb-avro": "RocksDB, with state encoded as Avro",
+}
+"""Configurations of these engines. Plain, they have RocksDB, the one store that transformWithState takes (Spark
+4.3.0)."""
 
 
 def time_mode(programs: Mapping[str, Program]) -> str:
-    """Spark's name for what the timers of a query go by."""
+    """Spark's name for what the timers of a query go by. A program with other versions may have none."""
+    if any(program.job is JobKind.NEXT_VERSION and not program.timers for program in programs.values()):
+        return "None"
     return "ProcessingTime" if by_processing_time(programs.values()) else "EventTime"
 
 
@@ -104,4 +110,4 @@ class SparkTws(TwsEngine):
         )
 
 
-FAMILY = Family(SparkTws, CHANGELOG)
+FAMILY = Family(SparkTws, VARIANTS)

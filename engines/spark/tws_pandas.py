@@ -8,7 +8,7 @@ from conformance.engines.spark.base import capabilities
 from conformance.engines.spark.jobs.connected import CONNECTED
 from conformance.engines.spark.plans.plans import APPENDED, BATCH, IN_A_ROW, PLANS, TWICE
 from conformance.engines.spark.plans.settings import OF_PYTHON, OF_TWS
-from conformance.engines.spark.tws import CHANGELOG, STATE, TwsEngine, time_mode
+from conformance.engines.spark.tws import STATE, VARIANTS, TwsEngine, time_mode
 from conformance.model.engine import Family
 from conformance.model.feature import Feature, unsupported
 
@@ -54,4 +54,4 @@ class SparkTwsPandas(TwsEngine):
         )
 
 
-FAMILY = Family(SparkTwsPandas, CHANGELOG)
+FAMILY = Family(SparkTwsPandas, VARIANTS)

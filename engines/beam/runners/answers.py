@@ -61,6 +61,8 @@ def of_local_runners(runner: Runner) -> dict[Feature, str]:
         Feature.SINK_FAILURE,
         Feature.CRASH,
         Feature.DAMAGE,
+        Feature.NEXT_VERSION,
+        Feature.NEXT_OPERATOR,
         Feature.INITIAL_STATE,
     )
     spec = userstate.ReadModifyWriteStateSpec

@@ -57,20 +57,17 @@ STATE = {
     Feature.TTL: unsupported("Beam 2.77.0 has no time to live of state but its window's end"),
     Feature.PROCESSING_TIME: unsupported("no TestStream here, or none whose clock the adapter drives (Beam 2.77.0)"),
     Feature.PROCESSING_TIMERS: emulated("the adapter tells the DoFn TestStream's time, which it cannot read"),
-    Feature.RESTART: unsupported(
-        "Beam Python 2.77.0: its local runners keep no checkpoint that a pipeline could resume from"
-    ),
-    Feature.RESUME: unsupported(
-        "Beam Python 2.77.0: its local runners keep no checkpoint that a pipeline could resume from"
-    ),
-    Feature.SINK_FAILURE: unsupported(
-        "Beam Python 2.77.0: its local runners keep no checkpoint that a pipeline could resume from"
-    ),
-    Feature.CRASH: unsupported(
-        "Beam Python 2.77.0: its local runners keep no checkpoint that a pipeline could resume from"
-    ),
-    Feature.DAMAGE: unsupported(
-        "Beam Python 2.77.0: its local runners keep no checkpoint that a pipeline could resume from"
+    **dict.fromkeys(
+        (
+            Feature.RESTART,
+            Feature.RESUME,
+            Feature.SINK_FAILURE,
+            Feature.CRASH,
+            Feature.DAMAGE,
+            Feature.NEXT_VERSION,
+            Feature.NEXT_OPERATOR,
+        ),
+        unsupported("Beam Python 2.77.0: its local runners keep no checkpoint that a pipeline could resume from"),
     ),
     Feature.CURRENT_TIME: unsupported(
         "Beam 2.77.0 has no expression for the current time, only the clocks of its workers"

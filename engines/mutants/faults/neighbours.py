@@ -19,5 +19,5 @@ def _crowded(run: CaseRun) -> bool:
 class ElementLostInACrowd(CaseRun):
     def process(self, event: Event) -> None:
         bundle = bundle_of(self)
-        if not (bundle and event is bundle.events[-1] and _crowded(self)):
+        if not (bundle and bundle.events and event is bundle.events[-1] and _crowded(self)):
             super().process(event)

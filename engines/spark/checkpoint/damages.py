@@ -1,58 +1,23 @@
-"""A restart on a damaged checkpoint: what the last query left is copied once for each kind of damage, damaged, and gone
-on with."""
+"""Damage to a checkpoint."""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
 
 from conformance.engines.spark.checkpoint.crashes import COMMITS, OFFSETS, STORED, files_of
-from conformance.engines.spark.operators.operator import NO_EMISSION, emitted
 from conformance.model.case import Case
 from conformance.model.damage import damage_of
 from conformance.model.engine import NotDriven
-from conformance.model.runs import Pack, PackRun
-from conformance.model.schedule import Restart
-from conformance.model.trace import Emission, Trace
-
-GoOn = Callable[[Path], tuple[Mapping[int, list[Any]], str]]
-"""A checkpoint -> (what comes out of the query that goes on from it, by micro-batch, why the engine refused to go on or
-"")."""
 
 
-def answers(
-    pack: Pack, checkpoint: Path, before: Mapping[int, list[Any]], go_on: GoOn, steps: Sequence[int]
-) -> PackRun:
-    """Go on once for each damage that the cases name. ``before`` came out of the query that left the checkpoint, by
-    micro-batch. ``steps`` are those of the planned micro-batches: what a query puts out behind these is of the last.
-
-    Raises:
-        NotDriven: the checkpoint has nothing that can be damaged so.
-    """
-    restart = next(step.id for step in pack.timeline if isinstance(step, Restart))
-    cases: dict[str, list[Case]] = {}
-    for case in pack.cases:
-        cases.setdefault(damage_of(case), []).append(case)
-    traces: dict[str, Trace] = {}
-    for copy, (damage, mine) in enumerate(cases.items()):
-        damaged = checkpoint.with_name(f"damaged-{copy}")
-        shutil.copytree(checkpoint, damaged)
-        if damage:
-            inflict(damaged, damage, max(before))
-        rows, refused = go_on(damaged)
-        found: dict[str, list[Emission]] = {case.id: [] for case in mine}
-        # A sink that replaces a micro-batch by its id has these.
-        for number, row in ((number, row) for number, rows in sorted({**before, **rows}.items()) for row in rows):
-            if row["case"] in found and row["value"] != NO_EMISSION:
-                step = steps[min(number, len(steps) - 1)] if row["step"] is None else row["step"]
-                emission = Emission(row["key"], emitted(row["value"]), step, row["emitted_at"], row["error"])
-                found[row["case"]].append(emission)
-        for case in mine if refused else ():
-            found[case.id].append(Emission(case.schedule.arrivals[0].event.key, {"refused": refused}, restart))
-        traces |= {case: Trace.collect(emissions) for case, emissions in found.items()}
-    return PackRun(traces)
+def of_cases(cases: Iterable[Case]) -> dict[str, list[Case]]:
+    """The cases by the damage that they name."""
+    found: dict[str, list[Case]] = {}
+    for case in cases:
+        found.setdefault(damage_of(case), []).append(case)
+    return found
 
 
 def inflict(checkpoint: Path, damage: str, number: int) -> None:

@@ -10,13 +10,14 @@ from __future__ import annotations
 import json
 import pickle
 from collections.abc import Callable, Iterable, Mapping
+from copy import copy
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from conformance.engines.failing import INJECTED, untouched
-from conformance.engines.spark.checkpoint import crashes, damages, stored
+from conformance.engines.spark.checkpoint import copies, crashes, damages, stored
 from conformance.engines.spark.driving import micro_batches, proof
 from conformance.engines.spark.driving.micro_batches import MicroBatch, Row
 from conformance.engines.spark.driving.traces import told, traces_of
@@ -24,17 +25,20 @@ from conformance.engines.spark.operators.operator import Failure, OperatorInput
 from conformance.engines.spark.plans import plan_changes
 from conformance.engines.spark.plans.around import PLAIN, SparkPlan
 from conformance.engines.spark.refused import refusals
+from conformance.engines.spark.refused.ended import ended_by
 from conformance.engines.spark.runtime import running, session
 from conformance.engines.spark.state import typed_keys
 from conformance.engines.typed_keys import types_in_use
-from conformance.model.case import program_ref
+from conformance.model.case import Case, program_ref
 from conformance.model.engine import NotDriven
+from conformance.model.next_version import change_of, next_versions
 from conformance.model.plan import begins_a_query
-from conformance.model.program import FixedWindows, JobKind, Program
+from conformance.model.program import BEGUN_AGAIN, FixedWindows, JobKind, Program
 from conformance.model.runs import Pack, PackRun
 from conformance.model.schedule import SLACK, Crash, Deliver, Restart
 from conformance.model.steps import DONE_POINTS
 from conformance.model.trace import Emission, Trace
+from conformance.model.values import Json
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -57,6 +61,7 @@ class Api:
         delay: that of the watermark (ms).
         sides: how many times the operator reads the stream.
         read: gives what the stores hold after a micro-batch.
+        mode_of: gives the output mode of the query that goes on with a change of the program.
     """
 
     apply: Apply
@@ -65,6 +70,7 @@ class Api:
     delay: int
     sides: int
     read: Callable[[Job, int], Iterable[stored.StoredRow]]
+    mode_of: Callable[[str], str]
 
 
 class Job:
@@ -84,7 +90,8 @@ class Job:
         plan: SparkPlan,
     ) -> None:
         self.spark, self.folder, self.pack, self.apply, self.mode = spark, folder, pack, api.apply, api.mode
-        self.delay, self.sides, self._read = api.delay, api.sides, api.read
+        self.delay, self.sides, self._read, self._mode_of = api.delay, api.sides, api.read, api.mode_of
+        self.change = ""
         self.plan, self._layout = plan, plan.layout
         self.programs = {name: programs[name] for name in {program_ref(c.scenario, c.program) for c in pack.cases}}
         chain = max(program.timer_chain for program in self.programs.values())
@@ -133,8 +140,8 @@ class Job:
             QueryFailed: the engine refused the query of a plan, or the query failed.
             RuntimeError: a plain query failed that was not to.
         """
-        if any(program.job is JobKind.DAMAGE for program in self.programs.values()):
-            return self._on_damaged_checkpoints()
+        if any(program.job in BEGUN_AGAIN for program in self.programs.values()):
+            return self._on_copies()
         for query in range(self._handover, self.batches[-1].query + 1):
             self._run_query(query)
         for killed in self._killed:
@@ -151,22 +158,53 @@ class Job:
         left = (json.loads(path.read_text()) for path in (self.folder / "failures").glob("*.json"))
         return PackRun(traces, counts, untouched(self.pack, left) | self._too_slow())
 
-    def _on_damaged_checkpoints(self) -> PackRun:
+    def _on_copies(self) -> PackRun:
+        """Go on from a copy of the checkpoint for each damage, and for each next version."""
         last = max(number for number, batch in enumerate(self.batches) if batch.query < self._handover)
         for number in range(last + 1, len(self.batches)):
             self._write(number)
+        ways: list[tuple[list[Case], copies.GoOn]] = []
+        for ref, program in self.programs.items():
+            mine = [case for case in self.pack.cases if program_ref(case.scenario, case.program) == ref]
+            if program.job is JobKind.DAMAGE:
+                ways += [(cases, partial(self._on_damaged, damage)) for damage, cases in damages.of_cases(mine).items()]
+            else:
+                for change in dict.fromkeys(change_of(case, program) for case in mine):
+                    cases = [case for case in mine if change_of(case, program) == change]
+                    ways.append((cases, self._next(ref, program, change).go_on))
+        return copies.answers(self.pack, self.checkpoint, self.batches, self.rows, ways)
 
-        def go_on(checkpoint: Path) -> tuple[dict[int, list[Any]], str]:
-            try:
-                rows, _, error = running.run_query(
-                    self.query(None), checkpoint, self.mode, {}, running.Sink(self.plan.changes.sink)
-                )
-            except Exception as refused:
-                rows, error = {}, refused
-            rows = {n: [typed_keys.named(row, self.typed, self.programs) for row in out] for n, out in rows.items()}
-            return rows, refusals.kind(error) if error else ""
+    def _next(self, ref: str, program: Program, change: str) -> Job:
+        """The job that goes on with the next version of a program. What it does not have is no change."""
+        job = copy(self)
+        there = next_versions(program)
+        job.change = change if change in there else ""
+        job.programs, job.mode = {ref: there.get(change, program)}, self._mode_of(job.change)
+        return job
 
-        return damages.answers(self.pack, self.checkpoint, self.rows, go_on, [batch.step for batch in self.batches])
+    def _on_damaged(self, damage: str, checkpoint: Path) -> tuple[copies.Rows, Json]:
+        if damage:
+            damages.inflict(checkpoint, damage, max(self.rows))
+        rows, ended = self.go_on(checkpoint)
+        # A micro-batch that is done again has another number: what comes out behind the planned ones is of the last.
+        last = len(self.batches) - 1
+        found: dict[int, list[Any]] = {}
+        for number, out in sorted(rows.items()):
+            found.setdefault(min(number, last), []).extend(out)
+        return found, ended and {"refused": next(iter(ended.values()))}
+
+    def go_on(self, checkpoint: Path) -> tuple[copies.Rows, Json]:
+        """Go on from a checkpoint: what comes out, and the error that ended the query, if any, see ``ended_by``. Where
+        Spark's JVM has ended, there is no answer, and the error is raised."""
+        try:
+            sink = running.Sink(self.plan.changes.sink)
+            rows, _, error = running.run_query(self.query(None), checkpoint, self.mode, {}, sink)
+        except Exception as refused:
+            rows, error = {}, refused
+        if error and session.gone():
+            raise error
+        named = {n: [typed_keys.named(row, self.typed, self.programs) for row in out] for n, out in rows.items()}
+        return named, ended_by(error) if error else None
 
     def _too_slow(self) -> frozenset[str]:
         """All cases of a pack with waits in which more processing time passed than its schedule leaves room for: state
@@ -276,7 +314,8 @@ class Job:
         parts = plan_changes.two_halves(stream) if self.plan.side_by_side else [stream]
         initial = self._initial()
         first, *rest = [
-            self.apply(OperatorInput(p, self.programs, failure, initial, self.typed, self.plan.timed)) for p in parts
+            self.apply(OperatorInput(p, self.programs, failure, initial, self.typed, self.plan.timed, self.change))
+            for p in parts
         ]
         return self.plan.changes.behind(first.union(rest[0]) if rest else first)
 

@@ -312,6 +312,9 @@ public final class Bridge implements java.io.Serializable {
   }
 
   static GroupStateTimeout timeout(String name) {
+    if (name.equals("NoTimeout")) {
+      return GroupStateTimeout.NoTimeout();
+    }
     return name.equals("EventTimeTimeout")
         ? GroupStateTimeout.EventTimeTimeout()
         : GroupStateTimeout.ProcessingTimeTimeout();

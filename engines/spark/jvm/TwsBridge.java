@@ -36,7 +36,7 @@ public final class TwsBridge extends StatefulProcessorWithInitialState {
   /**
    * `names`, `kinds`, `ttls` and `schemas` declare the state variables: a kind is value, list or map; a TTL is ms of processing time, 0 for
    * none; schemas are those of a map's keys and values, or of the only kind of row, and none where the variable keeps JSON text.
-   * `timeMode` is EventTime or ProcessingTime.
+   * `timeMode` is EventTime, ProcessingTime or None.
    */
   public TwsBridge(Bridge bridge, List names, List kinds, List ttls, List schemas, String timeMode) {
     this.bridge = bridge;
@@ -51,6 +51,9 @@ public final class TwsBridge extends StatefulProcessorWithInitialState {
   }
 
   TimeMode time() {
+    if (timeMode.equals("None")) {
+      return TimeMode.None();
+    }
     return timeMode.equals("ProcessingTime") ? TimeMode.ProcessingTime() : TimeMode.EventTime();
   }
 

@@ -9,7 +9,7 @@ from conformance.engines.spark.base import capabilities
 from conformance.engines.spark.plans.plans import APPENDED, BATCH, IN_A_ROW, PLANS, TWICE
 from conformance.engines.spark.plans.settings import OF_TWS
 from conformance.engines.spark.runtime.releases import released
-from conformance.engines.spark.tws import CHANGELOG, STATE, TwsEngine, time_mode
+from conformance.engines.spark.tws import STATE, VARIANTS, TwsEngine, time_mode
 from conformance.model.engine import Family
 from conformance.model.feature import Feature, limited, unsupported
 
@@ -48,4 +48,4 @@ class SparkTwsJvm(TwsEngine):
         return bridge.transform_with_state(given, time_mode(given.programs))
 
 
-FAMILY = Family(SparkTwsJvm, CHANGELOG)
+FAMILY = Family(SparkTwsJvm, VARIANTS)

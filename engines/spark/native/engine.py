@@ -40,6 +40,7 @@ FEATURES = {
     Feature.RETRY: NOTHING_OF_OURS,
     Feature.RESUME: NOTHING_OF_OURS,
     Feature.FIXED_WINDOWS: NATIVE,
+    Feature.NEXT_OPERATOR: NATIVE,
     **releases.READING,
     Feature.LATE_COUNTER: unsupported("output rows do not say how many rows the operator was handed (Spark 4.3.0)"),
 }
@@ -83,7 +84,11 @@ class SparkNative(SparkEngine):
         return super().lacks()
 
     def apply(self, given: OperatorInput) -> DataFrame:
-        return self._query.apply(given.stream, self._program(given.programs))
+        apply = self._query.next[given.change].apply if given.change else self._query.apply
+        return apply(given.stream, self._program(given.programs))
+
+    def mode_of(self, change: str) -> str:
+        return (self._query.next[change].mode if change else "") or self.mode
 
     def delay(self, programs: Mapping[str, Program]) -> int:
         return self._program(programs).parameters[self._query.delay] if self._query.delay else super().delay(programs)

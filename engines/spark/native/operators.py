@@ -58,6 +58,21 @@ def count(stream: DataFrame, program: Program) -> DataFrame:
     return rows_of(stream.groupBy(*keys(stream)).count(), f.struct("count"))
 
 
+def count_and_latest(stream: DataFrame, program: Program) -> DataFrame:
+    from pyspark.sql import functions as f
+
+    latest = f.max(f.expr("unix_millis(event_time)")).alias("latest")
+    counted = stream.groupBy(*keys(stream)).agg(f.count("*").alias("count"), latest)
+    return rows_of(counted, f.struct("count", "latest"))
+
+
+def count_by_value(stream: DataFrame, program: Program) -> DataFrame:
+    from pyspark.sql import functions as f
+
+    counted = stream.groupBy(*keys(stream), "value").count()
+    return rows_of(counted, f.struct("value", "count"))
+
+
 def drop_duplicates(stream: DataFrame, program: Program) -> DataFrame:
     from pyspark.sql import functions as f
 

@@ -12,6 +12,8 @@ from conformance.engines.spark.jobs.batch_plan import end_of_session, end_of_win
 from conformance.engines.spark.native.complete import COUNTED_WHOLE, WINDOWS_WHOLE
 from conformance.engines.spark.native.operators import (
     count,
+    count_and_latest,
+    count_by_value,
     drop_duplicates,
     drop_duplicates_for_good,
     drop_duplicates_then_window,
@@ -39,6 +41,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class Next:
+    """What goes on in the place of a native operator behind a restart; ``mode`` is its output mode, "" for the same."""
+
+    apply: Callable[[DataFrame, Program], DataFrame]
+    mode: str = ""
+
+
+@dataclass(frozen=True)
 class NativeQuery:
     """A native operator as Spark runs it.
 
@@ -56,6 +66,7 @@ class NativeQuery:
         plans: the plans of this query beside those of every Spark engine.
         api: the method of a DataFrame that it needs, where older releases of PySpark have none.
         features: what it has beside what each operator has.
+        next: the next versions of the query, by the change that its program names.
         since: the first release that takes the query; (0, 0) where each release that was tried does.
     """
 
@@ -72,6 +83,7 @@ class NativeQuery:
     ends: Callable[[Program], str] | None = None
     api: str = ""
     features: Mapping[Feature, Support] = field(default_factory=dict)
+    next: Mapping[str, Next] = field(default_factory=dict)
     since: tuple[int, int] = (0, 0)
 
     @property
@@ -118,7 +130,9 @@ def _joined(how: str, *asks: str) -> NativeQuery:
 
 QUERIES = {
     "count": NativeQuery(
-        NativeOperator("per-key-counting/count", "groupBy().count(), update mode", also=(COUNTED_ON,)),
+        NativeOperator(
+            "per-key-counting/count", "groupBy().count(), update mode", also=(COUNTED_ON, "next-versions/count")
+        ),
         count,
         Lateness.NEVER,
         mode="update",
@@ -133,29 +147,39 @@ QUERIES = {
             "key-changed",
         ),
         compares=tuple(COMPARED),
+        next={
+            "count made a deduplication": Next(drop_duplicates_for_good),
+            "maximum added": Next(count_and_latest),
+            "count by value": Next(count_by_value),
+        },
     ),
     "drop-duplicates": NativeQuery(
         NativeOperator(
             "dedup-within-watermark/dedup",
             "dropDuplicates() with the event time",
             FORGETS_SILENTLY,
-            also=(*DEDUP, DEDUPLICATED_ON),
+            also=(*DEDUP, DEDUPLICATED_ON, "next-versions/deduplication of times"),
         ),
         drop_duplicates,
         Lateness.AT_OR_BEHIND,
         plans={"project-time-away": WITHOUT_TIME} | BATCH_ON_TIME,
         asks=("duplicates-complete", "rate-available-now", "duplicates-changed"),
+        next={"time not compared": Next(drop_duplicates_for_good)},
     ),
     "drop-duplicates-for-good": NativeQuery(
         NativeOperator(
             "dedup-within-watermark/dedup",
             "dropDuplicates() without the event time",
             FORGETS_SILENTLY | {"after-the-horizon-an-on-time-id-is-accepted-again": "it never forgets an id"},
-            also=DEDUP,
+            also=(*DEDUP, "next-versions/deduplication"),
         ),
         drop_duplicates_for_good,
         Lateness.AT_OR_BEHIND,
         plans={"project-time-away": WITHOUT_TIME} | BATCH_ON_TIME,
+        next={
+            "deduplication made a count": Next(count, "update"),
+            "time compared": Next(drop_duplicates),
+        },
     ),
     "drop-duplicates-within-watermark": NativeQuery(
         NativeOperator(
@@ -184,13 +208,17 @@ QUERIES = {
         NativeOperator(
             "windowed-counting/windows",
             "groupBy(window()).count(), append mode",
-            also=(*WINDOWS, WINDOWED_ON),
+            also=(*WINDOWS, WINDOWED_ON, "next-versions/windows"),
             whole=("windowed-counting/windows", *WINDOWS),
         ),
         window,
         Lateness.WINDOW_EXPIRED,
         plans=BY_TURNS | BATCH_ENDED,
         asks=("windows-of-windows-append", "windows-joined"),
+        next={
+            "windows doubled": Next(window),
+            "deduplication in front": Next(drop_duplicates_then_window),
+        },
         ordered=False,
         ends=end_of_window,
     ),
@@ -238,11 +266,13 @@ QUERIES = {
         NativeOperator(
             "dedup-then-count/counts",
             "dropDuplicates() and groupBy(window()).count(), append mode",
+            also=("next-versions/windows of firsts",),
             whole=("dedup-then-count/counts",),
         ),
         drop_duplicates_then_window,
         Lateness.AT_OR_BEHIND,
         plans=BATCH_ENDED,
+        next={"no deduplication in front": Next(window)},
         ordered=False,
         ends=end_of_window,
     ),
@@ -250,13 +280,17 @@ QUERIES = {
         NativeOperator(
             "stream-join/inner",
             "a stream-stream inner join with a time range condition",
-            also=(*JOIN, JOINED_ON),
+            also=(*JOIN, JOINED_ON, "next-versions/join", "next-versions/join made outer"),
             whole=("stream-join/inner", *JOIN),
         ),
         partial(join, how="inner"),
         Lateness.AT_OR_BEHIND,
         plans={**OF_JOINS, **BATCH_ON_TIME},
         asks=("inner-join-update", "inner-join-complete", "join-then-count"),
+        next={
+            "bound doubled": Next(partial(join, how="inner")),
+            "outer": Next(partial(join, how="left_outer")),
+        },
         sides=2,
     ),
     "left-outer-join": _joined("left outer", "outer-join-no-watermark"),

@@ -17,9 +17,9 @@ from typing import Any
 
 from conformance.engines.spark.operators.operator import Failure, In, Key, Operator, Out, faults_of, millis
 from conformance.engines.spark.state.cells import CELLS, Guarded
-from conformance.engines.spark.state.typed_groups import TYPED, Columns, columns_of, width
+from conformance.engines.spark.state.typed_groups import OWN, TYPED, Columns, columns_of, width
 from conformance.model.keys import seen
-from conformance.model.program import NO_TIME, Cell, EngineFault, Program, State, Timer, check_timer
+from conformance.model.program import NO_TIME, Cell, EngineFault, JobKind, Program, State, Timer, check_timer
 from conformance.model.schedule import Event
 
 
@@ -82,7 +82,9 @@ class _NewGroup:
 def _state_of(program: Program, kept: _Kept, ref: str, columns: Columns) -> State:
     def cell(name: str, kind: Cell) -> Any:
         if name in program.types:
-            return kept.typed(kind, name, columns[ref, name][0])
+            return kept.typed(
+                (OWN if program.job is JobKind.NEXT_VERSION else TYPED)[kind], name, columns[ref, name][0]
+            )
         return CELLS[kind](Guarded(kept.variable(kind, name), kept.changed))
 
     return State({name: cell(name, kind) for name, kind in program.cells.items()})
@@ -115,8 +117,8 @@ class _Kept:
         made = {Cell.BAG: _List, Cell.MAP: _Map, Cell.SET: _Map}.get(kind, _Value)
         return made(self._data.setdefault("cells", {}), name)
 
-    def typed(self, kind: Cell, name: str, place: int) -> Any:
-        return TYPED[kind](self._group, name, place, self._width, self._there, self.changed)
+    def typed(self, made: Callable[..., Any], name: str, place: int) -> Any:
+        return made(self._group, name, place, self._width, self._there, self.changed)
 
     def after(self) -> str:
         """What is to be kept."""

@@ -103,6 +103,7 @@ class OperatorInput:
         initial: rows like those of the stream, of the keys that start with state; None where none does.
         typed: the columns of typed keys (``typed_keys``), which rows are grouped by as well.
         timed: the operator puts out rows of TIMED, and declares their event time.
+        change: the change that made the programs next versions, "" where they are not.
     """
 
     stream: DataFrame
@@ -111,6 +112,7 @@ class OperatorInput:
     initial: DataFrame | None = None
     typed: Columns = field(default_factory=dict)
     timed: bool = False
+    change: str = ""
 
     @property
     def group(self) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from conformance.engines.spark.operators.operator import Failure, In, Key, Opera
 from conformance.engines.spark.state.cells import CELLS, Guarded, Map, NamedTimers
 from conformance.engines.spark.state.typed_cells import TYPED, columns, parts
 from conformance.model.keys import seen
-from conformance.model.program import NO_TIME, Cell, Program, State, Timer
+from conformance.model.program import NO_TIME, Cell, JobKind, Program, State, Timer
 from conformance.model.schedule import Event
 from conformance.model.types import Type
 from conformance.model.values import digest
@@ -43,7 +43,7 @@ TEXTS = {"value": ("v string",), "list": ("v string",), "map": ("k string", "v s
 def variables(programs: Mapping[str, Program]) -> dict[tuple[str, str], Variable]:
     """(program, cell) -> its state variable, for all programs of a query. The cell "" holds the names of a program's
     timers. Programs share variables, since the grouping key keeps them apart, and every variable of a query costs it
-    time in every micro-batch."""
+    time in every micro-batch. Those of a program with other versions have the names of its cells."""
     found: dict[tuple[str, str], Variable] = {}
     for name, program in programs.items():
         used: Counter[tuple[str, int, str]] = Counter()
@@ -53,7 +53,12 @@ def variables(programs: Mapping[str, Program]) -> dict[tuple[str, str], Variable
             types = parts(program.types[cell], declared) if of_type else ()
             asked = tuple(map(columns, types, "kv" if kind == "map" else "v")) if of_type else TEXTS[kind]
             typed = f"{digest(asked)}_" if of_type else ""
-            found[name, cell] = Variable(f"{kind}_{typed}{ttl}_{used[kind, ttl, typed]}", kind, ttl, asked, types)
+            own = (
+                cell
+                if program.job is JobKind.NEXT_VERSION and cell
+                else f"{kind}_{typed}{ttl}_{used[kind, ttl, typed]}"
+            )
+            found[name, cell] = Variable(own, kind, ttl, asked, types)
             used[kind, ttl, typed] += 1
     return found
 

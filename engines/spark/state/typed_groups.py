@@ -13,7 +13,7 @@ from typing import Any
 
 from conformance.engines.map_in_a_value import MapInAValue
 from conformance.engines.spark.state.typed_cells import columns, ddl, refusal
-from conformance.model.program import Cell, EngineFault, Program
+from conformance.model.program import Cell, EngineFault, JobKind, Program
 from conformance.model.types import Array, String, Struct, Type
 from conformance.model.values import digest
 
@@ -22,13 +22,14 @@ Columns = Mapping[tuple[str, str], tuple[int, str, Type]]
 
 
 def columns_of(programs: Mapping[str, Program]) -> Columns:
-    """The columns of the typed cells of a query. Programs share them, since the grouping key keeps them apart."""
+    """The columns of the typed cells of a query. Programs share them, since the grouping key keeps them apart. Those of
+    a program with other versions have the names of its cells."""
     found, places = {}, dict[str, int]()
     for name, program in programs.items():
         used: Counter[Type] = Counter()
         for cell, kind in program.types.items():
             of_type = Array(kind) if program.cells[cell] is Cell.BAG else kind
-            column = f"t{digest(ddl(of_type))}_{used[of_type]}"
+            column = cell if program.job is JobKind.NEXT_VERSION else f"t{digest(ddl(of_type))}_{used[of_type]}"
             used[of_type] += 1
             found[name, cell] = places.setdefault(column, len(places) + 1), column, of_type
     return found
@@ -97,6 +98,19 @@ class TypedBag(TypedValue):
         self.set([*self.get(), value])
 
 
+class OwnValue(TypedValue):
+    """A value of a program with other versions: the column itself tells whether it holds something, whichever version
+    wrote it."""
+
+    def get(self, default: Any = None) -> Any:
+        found = self._call(lambda: self._group.get[self._place]) if self._group.exists else None
+        return default if found is None else found
+
+
+class OwnBag(TypedBag, OwnValue):
+    """A list of a program with other versions."""
+
+
 class TypedMap(MapInAValue):
     """A map in a column."""
 
@@ -105,3 +119,6 @@ class TypedMap(MapInAValue):
 
 
 TYPED: Mapping[Cell, Callable[..., Any]] = {Cell.VALUE: TypedValue, Cell.BAG: TypedBag, Cell.MAP: TypedMap}
+
+OWN: Mapping[Cell, Callable[..., Any]] = {Cell.VALUE: OwnValue, Cell.BAG: OwnBag}
+"""Of a program with other versions."""

@@ -46,6 +46,8 @@ def evidence() -> dict[Feature, str]:
         Feature.SINK_FAILURE: methods,
         Feature.CRASH: methods,
         Feature.DAMAGE: methods,
+        Feature.NEXT_VERSION: methods,
+        Feature.NEXT_OPERATOR: methods,
         Feature.CURRENT_TIME: methods,
         Feature.ROW_COUNT: methods,
         Feature.LATE_COUNTER: f"{_a_late_row()}; {methods}",

@@ -39,7 +39,10 @@ CAPABILITIES = Capabilities(
         Feature.CURRENT_TIME: unsupported("TwsTester runs no query (PySpark 4.3.0)"),
         Feature.SINK_FAILURE: unsupported("TwsTester has no sink and no checkpoint (PySpark 4.3.0)"),
         Feature.CRASH: unsupported("TwsTester has no checkpoint (PySpark 4.3.0)"),
-        Feature.DAMAGE: unsupported("TwsTester has no checkpoint (PySpark 4.3.0)"),
+        **dict.fromkeys(
+            (Feature.DAMAGE, Feature.NEXT_VERSION, Feature.NEXT_OPERATOR),
+            unsupported("TwsTester has no checkpoint (PySpark 4.3.0)"),
+        ),
         Feature.ROW_COUNT: unsupported("TwsTester reports no progress (PySpark 4.3.0)"),
         Feature.LATE_COUNTER: unsupported("TwsTester drops late rows without a word (PySpark 4.3.0)"),
         Feature.EMISSIONS: NATIVE,

@@ -1,0 +1,42 @@
+"""The next version of a program: what goes on behind a restart, on what its forerunner kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from conformance.model.case import Case
+from conformance.model.program import JobKind, Program
+
+
+class Versioned(Program):
+    """Base of the versions of a program. Its ``job`` is NEXT_VERSION or NEXT_OPERATOR, also in the later versions. A job
+    of NEXT_VERSION runs no other program, and stores cells under their own names.
+
+    Attributes:
+        next_versions: name of a change -> the program that goes on behind the restart.
+    """
+
+    job = JobKind.NEXT_VERSION
+    next_versions: ClassVar[Mapping[str, Program]] = {}
+
+
+def next_versions(program: Program) -> Mapping[str, Program]:
+    """The next versions of a program, by the name of the change; none of one that has no others."""
+    return program.next_versions if isinstance(program, Versioned) else {}
+
+
+def change_of(case: Case, program: Program) -> str:
+    """The change that a case is about: of several that a program has, the value of the case's first element. "" where
+    the case has no element."""
+    changes = next_versions(program)
+    if len(changes) == 1:
+        return next(iter(changes))
+    return str(case.schedule.arrivals[0].event.value) if case.schedule.arrivals else ""
+
+
+def versions(case: Case, program: Program) -> tuple[Program, ...]:
+    """The programs that run in a case, one after the other. A change that the program does not have changes nothing."""
+    changes = next_versions(program)
+    later = changes.get(change_of(case, program)) if changes else None
+    return (program, later) if later else (program,)

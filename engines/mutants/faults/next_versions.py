@@ -1,0 +1,131 @@
+"""Bugs of the next version of a program behind a restart: it goes on with other state, and says nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from conformance.engines.case_run import CaseRun, Scope, TimerId
+from conformance.engines.mutants.registry import bug
+from conformance.model.next_version import change_of
+from conformance.model.program import Cell, JobKind, Program
+from conformance.model.types import Int, Struct, Type
+from conformance.model.values import Json
+
+
+class _Kept(CaseRun):
+    """Base of those that are about what is kept."""
+
+    @staticmethod
+    def concerns(program: Program) -> bool:
+        return program.job is JobKind.NEXT_VERSION
+
+
+@bug("a next version begins with empty state")
+class NextVersionForgets(_Kept):
+    def carried(self, earlier: Program, stored: Mapping[str, Json]) -> dict[str, Json]:
+        return {}
+
+
+@bug("a next version that is the same program begins with empty state")
+class SameVersionForgets(_Kept):
+    def carried(self, earlier: Program, stored: Mapping[str, Json]) -> dict[str, Json]:
+        same = change_of(self.case, earlier) == "nothing changed"
+        return {} if same else super().carried(earlier, stored)
+
+
+@bug("a next version with timers begins with empty state")
+class NextVersionWithTimersForgets(_Kept):
+    def carried(self, earlier: Program, stored: Mapping[str, Json]) -> dict[str, Json]:
+        return {} if self.program.timers else super().carried(earlier, stored)
+
+
+@bug("the timers of a next version are lost, if the program had none before")
+class TimersOfANextVersionLost(_Kept):
+    def set_timer(self, timer: TimerId, time: int) -> None:
+        if self.program.job is not JobKind.NEXT_VERSION:
+            super().set_timer(timer, time)
+
+
+@bug("a next version finds state variables by their places, and not by their names")
+class VariablesByPlace(_Kept):
+    def carried(self, earlier: Program, stored: Mapping[str, Json]) -> dict[str, Json]:
+        there = [stored.get(name) for name in earlier.cells]
+        return {name: value for name, value in zip(self.program.cells, there, strict=False) if value is not None}
+
+
+@bug("a state variable that a next version adds holds what another one does")
+class NewVariableIsNotEmpty(_Kept):
+    def carried(self, earlier: Program, stored: Mapping[str, Json]) -> dict[str, Json]:
+        found = super().carried(earlier, stored)
+        new = [name for name in self.program.cells if name not in earlier.cells]
+        return found | {name: stored["last"] for name in new if "last" in stored}
+
+
+@bug("the other variables are lost where a next version lacks one")
+class VariableRemovedWithTheOthers(_Kept):
+    def carried(self, earlier: Program, stored: Mapping[str, Json]) -> dict[str, Json]:
+        fewer = len(self.program.cells) < len(earlier.cells)
+        return {} if fewer else super().carried(earlier, stored)
+
+
+@bug("a value that becomes a list in the next version is lost")
+class ValueLostInAList(_Kept):
+    def carried_cell(self, earlier: Program, name: str, stored: Any) -> Any:
+        lost = self.program.cells[name] is Cell.BAG and earlier.cells[name] is not Cell.BAG
+        return [] if lost else super().carried_cell(earlier, name, stored)
+
+
+@bug("a next version finds fields by their places, and not by their names")
+class FieldsByPlace(_Kept):
+    def carried_value(self, old: Type, new: Type, value: Any) -> Any:
+        if isinstance(old, Struct) and isinstance(new, Struct):
+            padded = (*value, *[None] * len(new.fields))
+            return tuple(padded[: len(new.fields)])
+        return super().carried_value(old, new, value)
+
+
+@bug("a field that a next version adds is not empty")
+class NewFieldIsNotEmpty(_Kept):
+    def carried_value(self, old: Type, new: Type, value: Any) -> Any:
+        found = super().carried_value(old, new, value)
+        if isinstance(old, Struct) and isinstance(new, Struct):
+            known = dict(old.fields)
+            return tuple(v if n in known else 1 for (n, _), v in zip(new.fields, found, strict=True))
+        return found
+
+
+@bug("a number is cut to 32 bits where a next version narrows it")
+class NumberCutToFit(_Kept):
+    def carried_value(self, old: Type, new: Type, value: Any) -> Any:
+        if type(new) is Int and type(old) is not Int:
+            return (value + 2**31) % 2**32 - 2**31
+        return super().carried_value(old, new, value)
+
+
+@bug("a value is lost where its type changes in the next version")
+class ValueOfAnotherTypeLost(_Kept):
+    def carried_value(self, old: Type, new: Type, value: Any) -> Any:
+        if old != new and not isinstance(new, Struct):
+            return None
+        return super().carried_value(old, new, value)
+
+
+class _Exchanged(CaseRun):
+    """Base of those that are about another operator."""
+
+    @staticmethod
+    def concerns(program: Program) -> bool:
+        return program.job is JobKind.NEXT_OPERATOR
+
+
+@bug("another operator behind a restart begins with empty state")
+class NextOperatorForgets(_Exchanged):
+    def from_the_start(self) -> tuple[dict[Scope, dict[str, Json]], dict[TimerId, int]]:
+        return {}, {}
+
+
+@bug("another operator behind a restart takes the state of the one before for its own")
+class NextOperatorTakesForeignState(_Exchanged):
+    def from_the_start(self) -> tuple[dict[Scope, dict[str, Json]], dict[TimerId, int]]:
+        return self.state, self.timers

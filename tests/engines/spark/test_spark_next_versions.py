@@ -1,0 +1,48 @@
+"""Jobs that begin again with a changed program, on real checkpoints."""
+
+import pytest
+from common import PROGRAMS
+
+from conformance.generation.timelines import START, SUCCEEDED
+from conformance.model.case import Case
+from conformance.model.runs import Pack
+from conformance.model.scenario import Observation
+from conformance.model.schedule import Event
+from conformance.plugins.registry import load_engine
+from conformance.scenarios.state.next_operators import EXCHANGES
+from conformance.scenarios.state.next_operators import PROGRAMS as EXCHANGED
+from conformance.scenarios.state.next_operators import goes_on as answers_anew
+from conformance.scenarios.state.next_versions import goes_on
+
+pytestmark = pytest.mark.engine
+
+
+def case_of(program, change):
+    rows = {
+        slot.id: [Event(f"e{slot.id}{key}", key, change, START + 10 * slot.id) for key in "ab"]
+        for slot in SUCCEEDED.bundles
+    }
+    return Case("next-versions", program, SUCCEEDED.with_bundles(rows))
+
+
+def test_fields_go_by_their_places_and_variables_by_their_names(spark):
+    asked = ("nothing changed", "field removed", "fields of one type reordered", "variables exchanged", "timers added")
+    cases = {change: case_of("sums", change) for change in asked}
+    traces = spark.run(Pack((*cases.values(),)), PROGRAMS).traces
+    seen = {change: Observation(case, traces[case.id]) for change, case in cases.items()}
+    wrong = {change for change, run in seen.items() if not all(f is True for f in goes_on(change)(run))}
+    assert wrong == {"fields of one type reordered"}
+    assert {change for change, run in seen.items() if run.values("refused")} == {"field removed", "timers added"}
+
+
+def test_windows_of_another_size_begin_anew(spark, tmp_path):
+    engine = load_engine("spark-native:window")
+    engine.open(tmp_path)
+    asked = EXCHANGES["windows"][1]
+    cases = {change: case_of("windows", change) for change in asked}
+    traces = engine.run(Pack((*cases.values(),)), PROGRAMS).traces
+    seen = {change: Observation(case, traces[case.id]) for change, case in cases.items()}
+    checks = {change: answers_anew(EXCHANGED["windows"], change, each.oracle) for change, each in asked.items()}
+    wrong = {change for change, run in seen.items() if not all(f is True for f in checks[change](run))}
+    assert wrong == {"windows doubled"}
+    assert seen["deduplication in front"].values("refused")
