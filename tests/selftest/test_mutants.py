@@ -32,6 +32,7 @@ ENOUGH = [
     "damaged-checkpoints",
     "event-time-timers",
     "late-data",
+    "null-output",
     "output-times",
     "per-key-counting",
     "set-and-map-iteration",
