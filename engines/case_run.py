@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from conformance.engines.reference_cells import CELLS, EXPIRING, TYPED
+from conformance.engines.reference_timers import CaseTimers
 from conformance.engines.succession import Succession
 from conformance.model.case import Case
 from conformance.model.engine import NotDriven
@@ -27,7 +28,6 @@ from conformance.model.program import (
     State,
     Timer,
     call,
-    check_timer,
 )
 from conformance.model.runs import Pack, StepCount
 from conformance.model.schedule import (
@@ -56,24 +56,6 @@ window)."""
 
 TimerId = tuple[str, int, str, str]
 """A timer: its key, the start of its window, its name and its tag."""
-
-
-class CaseTimers:
-    """The timers of one scope, as a program sees them."""
-
-    def __init__(self, run: CaseRun, scope: Scope) -> None:
-        self._run, self._scope = run, scope
-
-    def set(self, name: str, time: int, tag: str = "") -> None:
-        check_timer(self._run.program.timers, name)
-        self._run.set_timer((*self._scope, name, tag), time)
-
-    def set_after(self, name: str, ms: int, tag: str = "") -> None:
-        self.set(name, self._run.now + ms, tag)
-
-    def clear(self, name: str, tag: str = "") -> None:
-        check_timer(self._run.program.timers, name)
-        self._run.clear_timer((*self._scope, name, tag))
 
 
 @dataclass(frozen=True)

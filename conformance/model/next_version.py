@@ -10,8 +10,8 @@ from conformance.model.program import JobKind, Program
 
 
 class Versioned(Program):
-    """Base of the versions of a program. Its ``job`` is NEXT_VERSION or NEXT_OPERATOR, also in the later versions. A job
-    of NEXT_VERSION runs no other program, and stores cells under their own names.
+    """Base of the versions of a program. Its ``job`` is NEXT_VERSION or NEXT_OPERATOR, in the later versions, too. A
+    job of NEXT_VERSION runs no other program, and stores cells under their own names.
 
     Attributes:
         next_versions: name of a change -> the program that goes on behind the restart.

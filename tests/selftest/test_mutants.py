@@ -33,6 +33,7 @@ ENOUGH = [
     "event-time-timers",
     "late-data",
     "next-versions",
+    "null-output",
     "output-times",
     "per-key-counting",
     "set-and-map-iteration",
