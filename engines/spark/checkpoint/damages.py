@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from conformance.engines.spark.checkpoint.crashes import COMMITS, OFFSETS, STORED, files_of
 from conformance.model.case import Case
@@ -17,6 +18,15 @@ def of_cases(cases: Iterable[Case]) -> dict[str, list[Case]]:
     found: dict[str, list[Case]] = {}
     for case in cases:
         found.setdefault(damage_of(case), []).append(case)
+    return found
+
+
+def of_planned(rows: Mapping[int, list[Any]], planned: int) -> dict[int, list[Any]]:
+    """The output rows by micro-batch, of which so many were planned. A micro-batch that is done again has another
+    number: what comes out behind the planned ones is of the last."""
+    found: dict[int, list[Any]] = {}
+    for number, out in sorted(rows.items()):
+        found.setdefault(min(number, planned - 1), []).extend(out)
     return found
 
 

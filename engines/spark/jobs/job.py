@@ -186,12 +186,7 @@ class Job:
         if damage:
             damages.inflict(checkpoint, damage, max(self.rows))
         rows, ended = self.go_on(checkpoint)
-        # A micro-batch that is done again has another number: what comes out behind the planned ones is of the last.
-        last = len(self.batches) - 1
-        found: dict[int, list[Any]] = {}
-        for number, out in sorted(rows.items()):
-            found.setdefault(min(number, last), []).extend(out)
-        return found, ended and {"refused": next(iter(ended.values()))}
+        return damages.of_planned(rows, len(self.batches)), ended and {"refused": next(iter(ended.values()))}
 
     def go_on(self, checkpoint: Path) -> tuple[copies.Rows, Json]:
         """Go on from a checkpoint: what comes out, and the error that ended the query, if any, see ``ended_by``. Where

@@ -12,6 +12,7 @@ from conformance.execution.host import EngineDown, EngineEnded, NoAnswer
 from conformance.execution.process import FirstRuns, Process
 from conformance.model.case import Case
 from conformance.model.engine import CannotRun, NotDriven
+from conformance.model.next_version import next_versions
 from conformance.model.runs import Pack
 from conformance.model.scenario import programs_of
 from conformance.model.schedule import Advance, Deliver, Event, Schedule
@@ -22,8 +23,8 @@ REFERENCE = load_engine("reference")
 REFUSED = "RuntimeError: Python worker failed to connect back"
 
 
-def pack(number):
-    bundle = Deliver(1, (Event("e1", "a", None, 2_000 + number),))
+def pack(number, value=None):
+    bundle = Deliver(1, (Event("e1", "a", value, 2_000 + number),))
     return Pack((Case("late-data", "global", Schedule((Advance(0, 1_000), bundle, Advance(2, 9_000)))),))
 
 
@@ -127,8 +128,8 @@ def test_a_process_that_cannot_be_started_again_loses_what_is_left():
     assert len(given.lost) == 6
 
 
-def of(scenario, program, number):
-    return Case(scenario, program, pack(number).cases[0].schedule)
+def of(scenario, program, number, value=None):
+    return Case(scenario, program, pack(number, value).cases[0].schedule)
 
 
 def apart(pack):
@@ -136,9 +137,10 @@ def apart(pack):
 
 
 def test_a_pack_falls_apart_by_what_may_end_a_query():
-    """Typed values, containers, values that do not fit, and typed keys, in any order; programs without types stay
-    together."""
+    """Typed values, containers, values that do not fit, typed keys, and each next version, in any order; programs
+    without types stay together."""
     programs = programs_of(load_scenarios())
+    programs = {ref: program for ref, program in programs.items() if not next_versions(program)}
     mixed = Pack(tuple(of(*ref.split("/"), number) for number, ref in enumerate(programs)))
     parts = {frozenset(f"{c.scenario}/{c.program}" for c in part.cases) for part in apart(mixed)}
     assert len(parts) == 5
@@ -148,6 +150,13 @@ def test_a_pack_falls_apart_by_what_may_end_a_query():
     }
     assert alike < parts
     assert {ref for part in parts for ref in part} == set(programs)
+
+
+def test_each_next_version_is_a_part_of_its_own():
+    """It may read the state of another one."""
+    name, changes = "next-versions/sums", next_versions(programs_of(load_scenarios())["next-versions/sums"])
+    about = tuple(of(*name.split("/"), number, change) for number, change in enumerate(changes))
+    assert len(apart(Pack(about))) == len(changes)
 
 
 @pytest.mark.parametrize(("error", "driven"), [(EngineDown, ""), (NotDriven, "the schedule was not driven: ")])

@@ -1,15 +1,18 @@
 """What speaks against a job that goes on from a damaged checkpoint: on traces written by hand."""
 
+from types import SimpleNamespace
+
 import pytest
 from handmade import run as _run
 from handmade import said as _said
 
-from conformance.engines.spark.checkpoint import damages
+from conformance.engines.spark.checkpoint import copies, damages
 from conformance.generation.timelines import RESTARTED, START
 from conformance.model.case import Case
 from conformance.model.damage import DAMAGES, damage_of
 from conformance.model.runs import Pack
 from conformance.model.schedule import Event, Restart
+from conformance.model.trace import DRAIN
 from conformance.plugins.registry import load_engine, load_scenarios
 from conformance.scenarios.state import damaged_checkpoints as damaged
 from conformance.scenarios.stories.stream_join import LEFT, RIGHT
@@ -117,8 +120,11 @@ def case(program, damage):
     return Case(SCENARIO.id, program, RESTARTED.with_bundles(rows))
 
 
+def test_what_comes_out_behind_the_planned_micro_batches_is_of_the_last():
+    assert damages.of_planned({1: ["a"], 2: ["b"], 4: ["d"], 3: ["c"]}, 3) == {1: ["a"], 2: ["b", "c", "d"]}
+
+
 def test_a_row_without_a_step_belongs_to_the_micro_batch_it_came_out_in(tmp_path):
-    """What a query puts out behind the planned micro-batches is of the last step."""
     checkpoint = tmp_path / "checkpoint"
     checkpoint.mkdir()
     (checkpoint / "metadata").write_text('{"id": "a"}')
@@ -129,9 +135,11 @@ def test_a_row_without_a_step_belongs_to_the_micro_batch_it_came_out_in(tmp_path
         return {number: [told]}
 
     def go_on(place):
-        assert not (place / "metadata").exists()
-        return {**row(None, 2), **row(None, 7)}, ""
+        (place / "metadata").unlink()
+        return {**row(None, 2), **row(None, 7)}, None
 
-    run = damages.answers(Pack((one,)), checkpoint, {**row(None, 0), **row(1, 1)}, go_on, [1, 2, 4, 5])
-    assert [(e.value, e.step) for e in run.traces[one.id].emissions] == [(0, 1), (1, 1), (2, 4), (7, 5)]
+    batches = [SimpleNamespace(step=step) for step in (1, 2, 4, 5)]
+    before = {**row(None, 0), **row(1, 1)}
+    run = copies.answers(Pack((one,)), checkpoint, batches, before, [([one], go_on)])
+    assert [(e.value, e.step) for e in run.traces[one.id].emissions] == [(0, 1), (1, 1), (2, 4), (7, DRAIN)]
     assert (checkpoint / "metadata").exists(), "a copy was damaged"
