@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from conformance.model.case import Case
-from conformance.model.next_version import versions
+from conformance.model.next_version import Versioned, versions
 from conformance.model.program import Cell, JobKind, Output, Program
 from conformance.model.types import Refused, Struct, Type
 from conformance.model.values import Json
@@ -33,14 +33,24 @@ class Succession:
         if not later:
             return
         self.program = later[0]
+        if self.refuses_state(later[0]):
+            self.refuse("FOREIGN_STATE")
+            return
         if earlier.job is JobKind.NEXT_OPERATOR:
             self.state, self.timers = self.from_the_start()
             return
         try:
             self.state = {scope: self.carried(earlier, stored) for scope, stored in self.state.items()}
         except Refused as refused:
-            self.emit(self.case.schedule.arrivals[0].event.key, [Output({"refused": refused.error})])
-            self.ended = True
+            self.refuse(refused.error)
+
+    def refuses_state(self, later: Program) -> bool:
+        """Whether the state before is of another kind of operator than the next version."""
+        return isinstance(later, Versioned) and later.foreign
+
+    def refuse(self, error: str) -> None:
+        self.emit(self.case.schedule.arrivals[0].event.key, [Output({"refused": error})])
+        self.ended = True
 
     def carried(self, earlier: Program, stored: Mapping[str, Json]) -> dict[str, Json]:
         """What of a scope's state goes over to the next version: what has the same name.

@@ -15,10 +15,13 @@ class Versioned(Program):
 
     Attributes:
         next_versions: name of a change -> the program that goes on behind the restart.
+        foreign: of a next version: the state before is of an operator of another kind, and a job refuses to go on with
+            it.
     """
 
     job = JobKind.NEXT_VERSION
     next_versions: ClassVar[Mapping[str, Program]] = {}
+    foreign: ClassVar[bool] = False
 
 
 def next_versions(program: Program) -> Mapping[str, Program]:

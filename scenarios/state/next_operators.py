@@ -1,7 +1,7 @@
 """Programs whose next version is another operator: a count that becomes a deduplication, windows that become longer.
 
 The next version puts out behind the restart what it would put out had it run from the first element on: then it knows
-of each element before the restart.
+of each element before the restart. One of another kind refuses.
 """
 
 from __future__ import annotations
@@ -68,6 +68,14 @@ class First(Changed):
 
 class FirstOfATime(First):
     by_time = True
+
+
+class FirstOfACounted(First):
+    foreign = True
+
+
+class CountOfFirsts(Counted):
+    foreign = True
 
 
 class Windowed(Changed):
@@ -227,12 +235,14 @@ class Exchange:
     change."""
 
     what: str
-    program: Program
+    program: Versioned
     oracle: Oracle
     source: Source = ANY
 
     @property
     def claim(self) -> str:
+        if self.program.foreign:
+            return f"where {self.what}, the next version refuses the state of the other operator"
         return f"where {self.what}, the next version refuses, or answers as if it had run from the first element on"
 
 
@@ -247,7 +257,7 @@ EXCHANGES: Mapping[str, tuple[Domain, Mapping[str, Exchange]]] = {
     "count": (
         Domain(offsets=(1, 500), keys=2),
         {
-            "count made a deduplication": Exchange("a count becomes a deduplication", First(), OF_A_KEY),
+            "count made a deduplication": Exchange("a count becomes a deduplication", FirstOfACounted(), OF_A_KEY),
             "maximum added": Exchange("a count gets a maximum beside it", CountedWithLatest(), counts(_latest), KEYS),
             "count by value": Exchange(
                 "a count is grouped by one column more",
@@ -263,7 +273,7 @@ EXCHANGES: Mapping[str, tuple[Domain, Mapping[str, Exchange]]] = {
     "deduplication": (
         Domain(offsets=(0, 1, 500), keys=2),
         {
-            "deduplication made a count": Exchange("a deduplication becomes a count", Counted(), COUNTS),
+            "deduplication made a count": Exchange("a deduplication becomes a count", CountOfFirsts(), COUNTS),
             "time compared": Exchange(
                 "a deduplication compares one column more",
                 FirstOfATime(),
@@ -353,9 +363,10 @@ DOMAINS = {
 }
 
 
-def goes_on(first: Program, change: str, oracle: Oracle) -> Callable[[Observation], Iterator[Finding]]:
+def goes_on(first: Program, change: str, exchange: Exchange) -> Callable[[Observation], Iterator[Finding]]:
     """The predicate of a change. Exercised by a refusal, and by a key whose output behind the restart depends on its
     elements before."""
+    oracle, foreign = exchange.oracle, exchange.program.foreign
 
     def check(run: Observation) -> Iterator[Finding]:
         if change_of(run.case, first) != change:
@@ -368,7 +379,8 @@ def goes_on(first: Program, change: str, oracle: Oracle) -> Callable[[Observatio
         for key, arrivals in run.arrivals_by_key.items():
             due = [each for each in oracle(arrivals, end) if each.step > begun]
             if due != [*oracle([arrival for arrival in arrivals if arrival.step > begun], end)]:
-                yield _unlike(run, key, begun, due) or True
+                went_on = f"key {key} has elements on both sides of the restart, and the next version went on"
+                yield went_on if foreign else _unlike(run, key, begun, due) or True
 
     return check
 

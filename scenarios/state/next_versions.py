@@ -380,7 +380,7 @@ SCENARIO = Scenario(
             Guarantee(
                 exchange.claim,
                 program,
-                answers_anew(PROGRAMS[program], name, exchange.oracle),
+                answers_anew(PROGRAMS[program], name, exchange),
                 needs=frozenset({Feature.NEXT_OPERATOR}),
                 source=exchange.source,
             )

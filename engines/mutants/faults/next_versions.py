@@ -129,3 +129,9 @@ class NextOperatorForgets(_Exchanged):
 class NextOperatorTakesForeignState(_Exchanged):
     def from_the_start(self) -> tuple[dict[Scope, dict[str, Json]], dict[TimerId, int]]:
         return self.state, self.timers
+
+
+@bug("an operator of another kind behind a restart goes on without a word")
+class ForeignStateIsAccepted(_Exchanged):
+    def refuses_state(self, later: Program) -> bool:
+        return False
