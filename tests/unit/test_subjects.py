@@ -191,6 +191,18 @@ def test_the_same_seed_draws_the_same_rows_and_time_has_its_boundaries():
     assert all(row.values["user"] for row in rows)
 
 
+def test_rows_are_drawn_that_only_what_they_say_tells_apart():
+    rows = draw(declared(counting), span_of([5 * MINUTE], 10_000), 20, 1)
+    twins = [(a, b) for a, b in itertools.combinations(rows, 2) if (a.case, a.at) == (b.case, b.at)]
+    assert sum(a.values["user"] == b.values["user"] and a.values["page"] != b.values["page"] for a, b in twins) > 5
+
+
+def test_each_column_of_a_key_has_few_values():
+    mine = declared(counting, schema="user string, item int, at timestamp", key=["user", "item"])
+    rows = draw(mine, span_of([5 * MINUTE], 10_000), 20, 1)
+    assert {row.values["item"] for row in rows} == {1, 2, 3}
+
+
 @pytest.mark.parametrize("wild", [True, False])
 def test_another_order_keeps_the_promise_of_the_watermark(wild):
     rows = [Row({}, START + 3_000 * n, nr=n) for n in range(40)]
