@@ -21,6 +21,7 @@ from conformance.subjects.driver import Facts
 from conformance.subjects.found import chosen, driver_of, subjects_in
 from conformance.subjects.process import Told
 from conformance.subjects.questions import AGAIN, ORDER, Pair, Run, joined, means_something, without
+from conformance.subjects.reduction import plainer
 from conformance.subjects.releases import between
 from conformance.subjects.rows import START, Row, in_time, keeps_promise, moved, other_order, sample_rows, span_of
 from conformance.subjects.schema import InvalidSubject, columns_of, duration, millis, moment
@@ -399,6 +400,22 @@ def test_what_an_engine_refuses_is_not_asked_and_what_fails_is_violated():
     assert failing["empty"][1] == "the query fails: an empty batch"
 
 
+def test_a_reduced_pair_fails_as_the_whole_one_does():
+    """The function takes no null, and an answer that differs is not exchanged for an error."""
+    schema = "user string, page string, weight double NOT NULL, price decimal(4,2) NOT NULL, at timestamp"
+
+    def picky(batches):
+        rows = [row for batch in batches for row in batch]
+        assert all(row["weight"] is not None and row["price"] is not None for row in rows)
+        if len(batches) == 1:
+            return Ran(error="ValueError: one batch alone")
+        return counting(batches, first_page=True)
+
+    found, failing, _ = verdicts(picky, schema=schema, options=Options(questions=("order",)))
+    assert found["order"].verdict is Verdict.VIOLATED
+    assert "is lost" in failing["order"][1]
+
+
 def test_an_unusable_subject_gets_one_line():
     report, _ = ask(Toy(Facts(columns=("window", "n"))), declared(counting), Options())
     assert report.error.startswith(
@@ -437,6 +454,19 @@ def test_a_smaller_pair_keeps_its_shape():
     assert fewer.varied.setup == Setup(restarts=(1,), fails=1)
     assert without(pair, [c.nr], hollow=True).varied.delivery == ((), (), (a, b))
     assert joined(pair, "varied", 0).varied == Run(((c,), (a, b)), Setup(restarts=(1,), fails=1))
+
+
+def test_runs_of_the_same_micro_batches_keep_their_shape_when_they_are_reduced():
+    mine = declared(counting)
+    batches = tuple((Row({"user": "a", "page": "a"}, START + n, nr=n),) for n in range(4))
+    pair = Pair(Run(batches), Run(batches, Setup(restarts=(2,))))
+
+    def fails(candidates):
+        return next((pair for pair in candidates if pair.varied.setup.restarts), None)
+
+    smaller = plainer(pair, mine, fails, [""])
+    assert smaller.plain.delivery == smaller.varied.delivery
+    assert (len(smaller.plain.delivery), smaller.varied.setup.restarts) == (2, (1,))
 
 
 def test_late_rows_mean_something_only_behind_a_watermark():
