@@ -469,6 +469,13 @@ def test_runs_of_the_same_micro_batches_keep_their_shape_when_they_are_reduced()
     assert (len(smaller.plain.delivery), smaller.varied.setup.restarts) == (2, (1,))
 
 
+def test_a_failure_is_compared_with_a_restart_at_the_same_place():
+    asked = Asking(Toy(), declared(counting), ALL)._asked(1)
+    [pair] = questions.pairs(questions.FAILURE, asked)
+    assert pair.plain.setup == Setup(restarts=(pair.varied.setup.fails,))
+    assert all(pair.plain.setup == Setup() for pair in questions.pairs(questions.RESTART, asked))
+
+
 def test_late_rows_mean_something_only_behind_a_watermark():
     row, late = Row({}, START), Row({}, 0, nr=9, late=True)
     behind = Pair(Run(((row,), (row,))), Run(((row,), (row,), (late,))))

@@ -175,13 +175,14 @@ SETUP = {setup}
 
 
 def main():
-    spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
+    quiet = {{"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}}
+    spark = SparkSession.builder.master("local[2]").config(map=quiet).getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
     if sys.argv[1:2] == ["begin"]:
         run(spark, sys.argv[2], VARIED, **{{**SETUP, "by": {before}}}, only=True)
         return 0
     answers = []
-    for what, batches, setup, moved in (("plain", PLAIN, {{{begun}}}, 0), ({what!r}, VARIED, SETUP, {moved})):
+    for what, batches, setup, moved in (("plain", PLAIN, {{{beside}}}, 0), ({what!r}, VARIED, SETUP, {moved})):
         with tempfile.TemporaryDirectory() as folder:
             rows, operators, counts = run(spark, folder, batches, **setup)
             answers.append(({compared}))
@@ -253,6 +254,7 @@ def script(subject: Subject, pair: Pair, title: str, file: Path, out: Path, vers
     }
     closing = {row.values[subject.own_key] for row in rows_in(pair.plain.delivery) if row.closing and subject.own_key}
     before = subject.previous
+    beside = {"restarts": pair.plain.setup.restarts, "begun": setup.begun}
     compared, differ, fails, yes, no = JUDGED[pair.about]
     return TEMPLATE.format(
         title=title,
@@ -282,7 +284,7 @@ def script(subject: Subject, pair: Pair, title: str, file: Path, out: Path, vers
         what=_what(pair.plain, pair.varied),
         common=", ".join(f"{name!r}: {value!r}" for name, value in common.items()),
         usage=f" PYTHON, where PYTHON is one with {elsewhere}: the first micro-batches run there" if elsewhere else "",
-        begun=f'"begun": {setup.begun}' if setup.begun else "",
+        beside=", ".join(f'"{name}": {value}' for name, value in beside.items() if value),
         before="previous" if before else subject.name,
         setup=_spelled({name: value for name, value in told.items() if value != plain[name]}, setup, elsewhere),
         previous="" if before is None else PREVIOUS_VERSION.format(file=_beside(before, file, out), name=before.name),
