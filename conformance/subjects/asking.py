@@ -560,7 +560,7 @@ class Asking:
     ) -> tuple[dict[int, str], int, int]:
         if question in (STATE, BOUNDED) and not self.closed:
             raise NotAsked("no row that it keeps moves its watermark past everything")
-        if varied.error and question.refusable:
+        if varied.error and (question.refusable or varied.refused):
             raise NotAsked(f"refused: {varied.error}")
         if varied.error and question.versions:
             raise Refused(varied.error)

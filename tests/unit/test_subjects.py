@@ -400,6 +400,14 @@ def test_what_an_engine_refuses_is_not_asked_and_what_fails_is_violated():
     assert failing["empty"][1] == "the query fails: an empty batch"
 
 
+def test_what_an_engine_says_that_it_has_not_is_not_asked():
+    def lacks(batches):
+        return counting(batches) if all(batches) else Ran(error="no empty batches", refused=True)
+
+    found, _, _ = verdicts(lacks, options=Options(questions=("empty",)))
+    assert (found["empty"].verdict, found["empty"].why) == (Verdict.NOT_ASKED, "refused: no empty batches")
+
+
 def test_a_reduced_pair_fails_as_the_whole_one_does():
     """The function takes no null, and an answer that differs is not exchanged for an error."""
     schema = "user string, page string, weight double NOT NULL, price decimal(4,2) NOT NULL, at timestamp"

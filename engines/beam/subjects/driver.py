@@ -166,7 +166,7 @@ class BeamSubjects:
         except InvalidSubject as unusable:
             return Ran(error=str(unusable))
         except Exception as error:
-            return Ran(error=looking.cause(subject, error))
+            return Ran(error=looking.cause(subject, error), refused=looking.lacking(error))
         if taken.refused:
             raise InvalidSubject(f"subject {subject.name}: {taken.refused[0]}")
         return Ran({0: tuple(taken.rows)})
