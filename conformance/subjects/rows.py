@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from random import Random
 
-from conformance.model.types import EPOCH, Array, Date, Map, Struct, Timestamp, Type
+from conformance.model.types import EPOCH, Array, Date, Long, Map, Struct, Timestamp, Type
 from conformance.model.values import Json, canonical
 from conformance.subjects.schema import DAY, InvalidSubject, millis, moment
 from conformance.subjects.subject import ONE, Subject
@@ -190,8 +190,10 @@ def written(subject: Subject, row: Row, own: Callable[[Json, int], Json] | None 
     """The row as it goes to the engine. ``own`` makes the value of the own key its case's own: (value, case) ->
     value."""
     found = dict(row.values)
-    if subject.time[row.input] and row.at is not None:
-        found[subject.time[row.input]] = moment(row.at)
+    time = subject.time[row.input]
+    if time and row.at is not None:
+        column = subject.column(row.input, time)
+        found[time] = row.at if column and isinstance(column.type, Long) else moment(row.at)
     if own and subject.own_key in found:
         found[subject.own_key] = own(found[subject.own_key], row.case)
     return {column.name: found.get(column.name) for column in subject.inputs[row.input]}

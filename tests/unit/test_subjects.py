@@ -23,7 +23,17 @@ from conformance.subjects.process import Told
 from conformance.subjects.questions import AGAIN, ORDER, Pair, Run, joined, means_something, without
 from conformance.subjects.reduction import plainer
 from conformance.subjects.releases import between
-from conformance.subjects.rows import START, Row, in_time, keeps_promise, moved, other_order, sample_rows, span_of
+from conformance.subjects.rows import (
+    START,
+    Row,
+    in_time,
+    keeps_promise,
+    moved,
+    other_order,
+    sample_rows,
+    span_of,
+    written,
+)
 from conformance.subjects.schema import InvalidSubject, columns_of, duration, millis, moment
 from conformance.subjects.setup import Setup
 
@@ -147,7 +157,7 @@ def test_a_schema_that_does_not_parse_gets_one_line(schema, says):
         ({"schema": 7}, "schema is a text such as 'user string, at timestamp', not 7"),
         ({"time": {"": "at", "b": "at"}}, "time: 'b' is no input"),
         ({"key": "usr"}, "key 'usr' is no column of the schema; did you mean user?"),
-        ({"time": "page"}, "time 'page' is no timestamp column of the schema"),
+        ({"time": "page"}, "time 'page' is no column of the schema that is a timestamp, or a long"),
         ({"delay": "ten seconds"}, "delay is a time such as '10 seconds'"),
         ({"time": ""}, "delay needs time"),
         ({"output_mode": "upsert"}, "unknown output_mode 'upsert'"),
@@ -202,6 +212,11 @@ def test_each_column_of_a_key_has_few_values():
     mine = declared(counting, schema="user string, item int, at timestamp", key=["user", "item"])
     rows = draw(mine, span_of([5 * MINUTE], 10_000), 20, 1)
     assert {row.values["item"] for row in rows} == {1, 2, 3}
+
+
+def test_a_time_may_be_a_whole_number():
+    mine = declared(counting, schema="user string, page string, at long")
+    assert written(mine, Row({"user": "a"}, START)) == {"user": "a", "page": None, "at": START}
 
 
 @pytest.mark.parametrize("wild", [True, False])

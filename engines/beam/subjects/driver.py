@@ -220,8 +220,8 @@ def _timed(subject: Subject, of: str, row: Json) -> Any:
     from apache_beam.transforms.window import TimestampedValue
     from apache_beam.utils.timestamp import Timestamp as Moment
 
-    time_of = subject.time[of]
-    return TimestampedValue((of, row), Moment(micros=millis(row[time_of]) * 1_000) if time_of else Moment(0))
+    at = row[subject.time[of]] if subject.time[of] else 0
+    return TimestampedValue((of, row), Moment(micros=(at if isinstance(at, int) else millis(at)) * 1_000))
 
 
 def _is_of(of: str, pair: tuple[str, Json]) -> bool:
