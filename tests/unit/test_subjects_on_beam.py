@@ -104,6 +104,8 @@ def test_an_exception_of_the_function_is_told_with_its_line():
 
     with pytest.raises(InvalidSubject, match=r"raised IndexError: .* \(test_subjects_on_beam.py, line \d+\)\Z"):
         looked(raising)
+    with pytest.raises(InvalidSubject, match=r"raised ValueError: GroupByKey cannot be applied to an unbounded"):
+        looked(lambda plays: pairs(plays) | beam.CombinePerKey(sum))
 
 
 class Call(Exception):
@@ -118,6 +120,7 @@ def test_what_a_runner_lacks_is_told_from_what_fails():
     of_prism = Call('found 1 uses of features unimplemented:\nunsupported feature "Triggers" set with value x: {\n}')
     mine = subject(**PLAYS)(pairs)
     assert (lacking(of_prism), cause(mine, of_prism)) == (True, "Triggers")
+    assert "DirectRunner stalls" in cause(mine, TypeError("exceptions must derive from BaseException"))
     assert (lacking(Call("it is gone")), cause(mine, Call("it is gone"))) == (False, "Call: it is gone")
 
 

@@ -19,6 +19,11 @@ MAIN = "main"
 
 LINE = re.compile(r'File "([^"\n]+)", line (\d+)')
 LACKS = re.compile(r'^unsupported feature "(.*?)"(?: set with value|$)', re.MULTILINE)
+STALLED = "exceptions must derive from BaseException"
+"""What Python says where the bundle-based DirectRunner means to tell of a pipeline that stalls (Beam 2.77.0)."""
+
+STALLS = "the bundle-based DirectRunner stalls: rows are held back, such as by a trigger that nothing fires at the end"
+
 RAISED = re.compile(r"^(?:\w+\.)*(\w*(?:Error|Exception|Interrupt|Exit)\b.*)$", re.MULTILINE)
 
 
@@ -136,6 +141,8 @@ def cause(subject: Subject, error: BaseException) -> str:
     text = _words(error)
     if found := LACKS.search(text):
         return found[1]
+    if text == STALLED:
+        return STALLS
     words = f"{type(error).__name__}: {(text.splitlines() or [''])[0]}".removesuffix(": ")
     if "Traceback (most recent call last)" in text:  # a runner's words about an exception of a worker
         words = next(reversed(RAISED.findall(text)), words)
