@@ -48,6 +48,7 @@ class Driver(Protocol):
         packs: how many cases share a run where the function goes by its key.
         closes: deliveries end with closing rows; a driver whose input ends needs none.
         before: where previous versions run; None for this process.
+        missed: what an error says where a file needs the engine while it is loaded; "" for an engine that none needs.
         foreign: environment variables that would make a release load files of another installation.
     """
 
@@ -56,6 +57,7 @@ class Driver(Protocol):
     batch: str
     packs: int
     closes: bool
+    missed: str
     foreign: tuple[str, ...]
     before: Beginner | None
 
@@ -72,8 +74,8 @@ class Driver(Protocol):
         """Raise CannotRun where the framework or its runtime is missing. Starts nothing."""
 
     def open(self, folder: Path, modules: Sequence[Any]) -> None:
-        """Start the engine, with temporary files below a folder. ``modules`` come from files that other processes
-        cannot import."""
+        """Start the engine where it is not started, with temporary files below a folder. ``modules`` come from files
+        that other processes cannot import."""
 
     def close(self) -> None: ...
 

@@ -3,6 +3,7 @@ engine."""
 
 import itertools
 import json
+import sys
 import types
 from dataclasses import replace
 from itertools import count
@@ -13,6 +14,8 @@ import pytest
 
 from conformance import subject
 from conformance.model.types import Array, Decimal, Double, Int, Long, Map, String, Struct, Timestamp
+from conformance.plugins import loading
+from conformance.plugins.points import InvalidPlugin
 from conformance.subjects import questions
 from conformance.subjects.answers import ONE_ANSWER, Ran, difference, final, moved_back, shown_row, told
 from conformance.subjects.asking import Asking, Options, Verdict, ask
@@ -36,6 +39,7 @@ from conformance.subjects.rows import (
 )
 from conformance.subjects.schema import InvalidSubject, columns_of, duration, millis, moment
 from conformance.subjects.setup import Setup
+from conformance.subjects.worker import loaded
 
 VISITS = "user string, page string, at timestamp"
 MINUTE = 60_000
@@ -526,6 +530,36 @@ def test_the_subjects_of_a_module_and_their_engines():
     assert driver_of(declared(lambda rows: rows, engine="other"), known) == "other"
     with pytest.raises(InvalidSubject, match="nothing tells which engine runs it"):
         driver_of(declared(lambda rows: rows), known)
+
+
+NEEDY = """
+import sys
+from conformance import subject
+if not getattr(sys, "toy_is_open", False):
+    raise RuntimeError("start the toy first")
+
+@subject(schema="user string", key="user", engine="toy")
+def counting(batches):
+    return batches
+"""
+
+
+def test_an_engine_is_started_first_for_a_file_that_needs_it_while_it_is_loaded(tmp_path, monkeypatch):
+    class Needed(Toy):
+        missed = "start the toy first"
+        check = staticmethod(lambda: None)
+        open = staticmethod(lambda folder, modules: setattr(sys, "toy_is_open", True))
+
+    (tmp_path / "mine.py").write_text(NEEDY)
+    monkeypatch.setattr(sys, "toy_is_open", False, raising=False)
+    loading.ask_for([str(tmp_path / "mine.py")])
+    other = Needed()
+    other.missed = ""
+    with pytest.raises(InvalidPlugin, match="start the toy first"):
+        loaded({"toy": other})
+    found, folders = loaded({"other": other, "toy": Needed()})
+    assert [subject.name for subject in subjects_in(*found.modules.values())] == ["counting"]
+    assert [*folders] == ["toy"]
 
 
 def test_two_releases_are_compared_by_their_answers():

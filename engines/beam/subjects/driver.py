@@ -85,6 +85,7 @@ class BeamSubjects:
     packs = 24
     closes = False
     before = None
+    missed = ""
     foreign: tuple[str, ...] = ()
     questions: tuple[Question, ...] = QUESTIONS
 

@@ -51,6 +51,7 @@ class SparkSubjects:
     batch = "micro-batch"
     packs = 24
     closes = True
+    missed = "SparkContext or SparkSession should be created first"
     foreign = releases.FOREIGN
     beside = staticmethod(releases.beside)
     annotation = "DataFrame"
@@ -59,6 +60,7 @@ class SparkSubjects:
     def __init__(self) -> None:
         self.before: Beginner | None = None
         self._spark: Any = None
+        self._early = False
         self._folder = Path()
 
     @property
@@ -76,7 +78,9 @@ class SparkSubjects:
         for module in modules:  # no import finds it where Python workers run
             cloudpickle.register_pickle_by_value(module)
         self._folder = folder
-        self._spark = session.start(folder)
+        if self._spark is None:
+            self._early = not modules
+            self._spark = session.start(folder)
 
     def close(self) -> None:
         if self._spark is not None:
@@ -119,7 +123,8 @@ class SparkSubjects:
             return ""
         if subject.mode == "update" and not subject.output_key:
             subject = replace(subject, output_key=self.look(subject).output_key or ())
-        return script(subject, pair, title, file, out, self.version, self.before.place.release if self.before else "")
+        seen = self.version, self._early
+        return script(subject, pair, title, file, out, seen, self.before.place.release if self.before else "")
 
     # A run
 

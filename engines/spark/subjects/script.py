@@ -46,6 +46,12 @@ if importlib.util.find_spec("conformance") is None:  # all that is needed of it 
     sys.modules["conformance"] = types.ModuleType("conformance")
     sys.modules["conformance"].subject = lambda **declared: lambda function: function
 
+
+def session():
+    quiet = {{"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}}
+    return SparkSession.builder.master("local[2]").config(map=quiet).getOrCreate()
+
+{early}
 # By its path: the name of a file need not be one of Python's.
 spec = importlib.util.spec_from_file_location({module!r}, Path(__file__).resolve().parent / {path!r})
 module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
@@ -175,8 +181,7 @@ SETUP = {setup}
 
 
 def main():
-    quiet = {{"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}}
-    spark = SparkSession.builder.master("local[2]").config(map=quiet).getOrCreate()
+    spark = session()
     spark.sparkContext.setLogLevel("OFF")
     if sys.argv[1:2] == ["begin"]:
         run(spark, sys.argv[2], VARIED, **{{**SETUP, "by": {before}}}, only=True)
@@ -235,9 +240,13 @@ previous = module.{name}
 """
 
 
-def script(subject: Subject, pair: Pair, title: str, file: Path, out: Path, version: str, elsewhere: str) -> str:
-    """The script that the file ``out`` has; ``file`` has the user's function. ``elsewhere`` is the release that a
-    version before ran in, if it was another one."""
+def script(
+    subject: Subject, pair: Pair, title: str, file: Path, out: Path, seen: tuple[str, bool], elsewhere: str
+) -> str:
+    """The script that the file ``out`` has; ``file`` has the user's function. ``seen``: the release, and whether the
+    file needs a session while it is loaded. ``elsewhere`` is the release that a version before ran in, if it was
+    another one."""
+    version, early = seen
     setup = pair.varied.setup
     told = {
         "restarts": setup.restarts,
@@ -270,6 +279,7 @@ def script(subject: Subject, pair: Pair, title: str, file: Path, out: Path, vers
         ignored=list(subject.ignore),
         file=out.name,
         version=version,
+        early="\nsession()  # the file needs one while it is loaded\n" if early else "",
         folder=os.path.relpath(file.resolve().parent, out.resolve().parent),
         module=file.stem,
         path=os.path.relpath(file.resolve(), out.resolve().parent),
