@@ -31,10 +31,10 @@ from conformance.subjects.rows import START, Row, Span, day_of, in_time, within
 from conformance.subjects.schema import Column, moment
 from conformance.subjects.subject import Subject
 
-LEAST, MOST = 2, 9
+LEAST, MOST = 4, 12
 """How many rows a case has."""
 
-KEYS = 3
+KEYS = 2
 """How many values a key has in a case."""
 
 TWIN = 6
