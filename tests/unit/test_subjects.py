@@ -559,7 +559,7 @@ def test_an_engine_is_started_first_for_a_file_that_needs_it_while_it_is_loaded(
 
     (tmp_path / "mine.py").write_text(NEEDY)
     monkeypatch.setattr(sys, "toy_is_open", False, raising=False)
-    loading.ask_for([str(tmp_path / "mine.py")])
+    monkeypatch.setattr(loading, "_asked", (str(tmp_path / "mine.py"),))
     other = Needed()
     other.missed = ""
     with pytest.raises(InvalidPlugin, match="start the toy first"):
