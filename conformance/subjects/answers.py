@@ -37,6 +37,7 @@ class Ran:
         stored: the rows that its state has at the end; None where it does not tell.
         stateful: an operator keeps state.
         error: what the run failed with, "" if it ran to its end.
+        refused: the engine has no such thing, by its own words, and took no row.
         before: the operators that kept state in the micro-batches whose output is not shown; None if those ran in
             another release, which may name the same operators otherwise.
         operators: those that kept state in the last query.
@@ -48,6 +49,7 @@ class Ran:
     stored: int | None = None
     stateful: bool = False
     error: str = ""
+    refused: bool = False
     before: tuple[str, ...] | None = ()
     operators: tuple[str, ...] = ()
     watermark: int | None = None

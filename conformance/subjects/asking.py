@@ -66,6 +66,9 @@ CHECKS, CHECKED = 40, 60
 TRIED = 3
 """How many failing cases are tried alone."""
 
+FAILS = "the query fails: "
+"""What is said of a run that ended with an error."""
+
 
 class Verdict(Enum):
     """What is said of a question."""
@@ -554,7 +557,7 @@ class Asking:
     ) -> tuple[dict[int, str], int, int]:
         if question in (STATE, BOUNDED) and not self.closed:
             raise NotAsked("no row that it keeps moves its watermark past everything")
-        if varied.error and question.refusable:
+        if varied.error and (question.refusable or varied.refused):
             raise NotAsked(f"refused: {varied.error}")
         if varied.error and question.versions:
             raise Refused(varied.error)
@@ -562,7 +565,7 @@ class Asking:
             return {}, 0, 0
         cases = sorted({row.case for row in rows_in(pair.plain.delivery) if row.case >= 0}) if packed else [0]
         if varied.error:
-            return {cases[0]: f"the query fails: {varied.error}"}, len(cases), 0
+            return {cases[0]: FAILS + varied.error}, len(cases), 0
         before, after = self._cases(plain, packed), self._cases(varied, packed)
         if question.of_runs:
             said = question.judge(pair, Seen((), plain), Seen((), varied))
@@ -588,13 +591,13 @@ class Asking:
                 if checks[0] <= 0 or self._left() <= 0 or self._clock() > end:
                     return None
                 checks[0] -= 1
-                if self._fails(question, candidate):
+                if (said := self._fails(question, candidate)) and _error_in(said) == _error_in(why):
                     return candidate
             return None
 
         if not self.packed:
             smallest = fewer_rows(pair, first, inputs, hollow=False)
-        elif question.of_runs or case < 0:
+        elif question.of_runs or case < 0 or _error_in(why):  # an error is of no case
             smallest = self._alone_at_last(
                 question, pair, first, sorted({r.case for r in rows_in(pair.plain.delivery)})
             )
@@ -689,6 +692,11 @@ class Asking:
     def _done(self, found: Mapping[str, Finding]) -> bool:
         """Whether another round would ask nothing new."""
         return all(f.verdict is Verdict.VIOLATED or (f.why and not f.cases) for f in found.values())
+
+
+def _error_in(said: str) -> str:
+    """The kind of error in what is wrong with a pair, the first word of it; "" for answers that differ."""
+    return said.removeprefix(FAILS).partition(" ")[0] if said.startswith(FAILS) else ""
 
 
 def in_words_of(batch: str, means: str) -> str:

@@ -19,17 +19,17 @@ from conformance.plugins import loading
 from conformance.subjects.elsewhere import Began, Place
 from conformance.subjects.found import chosen, drivers, subjects_in
 from conformance.subjects.schema import InvalidSubject
-from conformance.subjects.worker import in_utc
+from conformance.subjects.worker import in_utc, loaded
 
 
 def serve(place: Place, lines: IO[str], out: IO[str]) -> None:
     """Run what is asked for, until there is nothing more."""
     in_utc()
     loading.ask_for([place.file])
-    found = loading.loaded_modules()
-    there = subjects_in(next(iter(found.modules.values())))
     driver: Any = drivers()[place.driver]
-    folder = Path(tempfile.mkdtemp(prefix="subjects-"))
+    found, folders = loaded({place.driver: driver})
+    there = subjects_in(next(iter(found.modules.values())))
+    folder = folders.get(place.driver) or Path(tempfile.mkdtemp(prefix="subjects-"))
     driver.open(folder, found.by_value)
     try:
         for line in lines:

@@ -31,11 +31,14 @@ from conformance.subjects.rows import START, Row, Span, day_of, in_time, within
 from conformance.subjects.schema import Column, moment
 from conformance.subjects.subject import Subject
 
-LEAST, MOST = 2, 9
+LEAST, MOST = 4, 12
 """How many rows a case has."""
 
-KEYS = 3
+KEYS = 2
 """How many values a key has in a case."""
+
+TWIN = 6
+"""What makes a row a twin of the one before it, among the numbers that say where its time is."""
 
 WORDS = ("a", "b", "c", "", "ä ß", "Ω'\"")
 """Texts that are drawn often: few, so that rows share them; one is empty, others need more than ASCII."""
@@ -91,7 +94,7 @@ def rows_of(subject: Subject, span: Span, sample: Sequence[Row] = ()) -> st.Sear
         st.sampled_from(list(subject.inputs)).flatmap(lambda of: _row(subject, of, span, sample)),
         min_size=LEAST,
         max_size=MOST,
-    ).map(lambda drawn: _with_boundaries(drawn, span))
+    ).map(lambda drawn: _with_boundaries(drawn, subject.keys, span))
 
 
 def _row(subject: Subject, of: str, span: Span, sample: Sequence[Row]) -> st.SearchStrategy[Any]:
@@ -109,7 +112,7 @@ def _row(subject: Subject, of: str, span: Span, sample: Sequence[Row]) -> st.Sea
             kept | kept | st.builds(_mixed, kept, made, st.sets(st.sampled_from(sorted(fields) or [""]), max_size=1))
         )
     at = times_of(span) if time else st.none()
-    return st.tuples(st.just(of), values, at, st.integers(0, 5))
+    return st.tuples(st.just(of), values, at, st.integers(0, TWIN))
 
 
 def _mixed(kept: dict[str, Json], other: dict[str, Json], names: set[str]) -> dict[str, Json]:
@@ -119,7 +122,7 @@ def _mixed(kept: dict[str, Json], other: dict[str, Json], names: set[str]) -> di
 def _values(subject: Subject, column: Column, span: Span) -> st.SearchStrategy[Json]:
     if column.name in subject.values:
         return st.sampled_from(subject.values[column.name])
-    if column.name == subject.own_key:
+    if column.name in subject.keys and isinstance(column.type, String | Int):
         return _keys(column)
     found = values_of(column.type, span)
     if column.nullable and column.name not in subject.keys:
@@ -127,12 +130,18 @@ def _values(subject: Subject, column: Column, span: Span) -> st.SearchStrategy[J
     return found
 
 
-def _with_boundaries(drawn: Sequence[tuple[str, dict[str, Json], int | None, int]], span: Span) -> tuple[Row, ...]:
-    """The rows, some of them a duration or the delay behind the row before, to the millisecond, or at the same time."""
+def _with_boundaries(
+    drawn: Sequence[tuple[str, dict[str, Json], int | None, int]], keys: Sequence[str], span: Span
+) -> tuple[Row, ...]:
+    """The rows, some of them a duration or the delay behind the row before, to the millisecond, or at the same time,
+    or twins of it: at its time, and with its key."""
     steps = [0, *span.durations, span.delay]
     found: list[Row] = []
     for nr, (of, values, at, how) in enumerate(drawn):
-        if at is not None and found and how >= 3 and (before := found[-1].at) is not None:
+        if how == TWIN and found:
+            values = {**values, **{key: found[-1].values[key] for key in keys if key in values}}
+            at = at if at is None or found[-1].at is None else found[-1].at
+        elif at is not None and found and how >= 3 and (before := found[-1].at) is not None:
             moved = before + steps[(nr + how) % len(steps)] + how - 4
             at = moved if START <= moved <= START + span.length else at
         found.append(Row(values, at, input=of, nr=nr))

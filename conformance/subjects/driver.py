@@ -50,6 +50,7 @@ class Driver(Protocol):
         heavy: starting it, and each run, takes seconds: one heavy process runs at a time.
         guide: the file of subjects that a run asks, of the kinds that the framework's guide shows.
         before: where previous versions run; None for this process.
+        missed: what an error says where a file needs the engine while it is loaded; "" for an engine that none needs.
         foreign: environment variables that would make a release load files of another installation.
     """
 
@@ -60,6 +61,7 @@ class Driver(Protocol):
     closes: bool
     heavy: bool
     guide: Path
+    missed: str
     foreign: tuple[str, ...]
     before: Beginner | None
 
@@ -79,8 +81,8 @@ class Driver(Protocol):
         """Raise CannotRun where the framework or its runtime is missing. Starts nothing."""
 
     def open(self, folder: Path, modules: Sequence[Any]) -> None:
-        """Start the engine, with temporary files below a folder. ``modules`` come from files that other processes
-        cannot import."""
+        """Start the engine where it is not started, with temporary files below a folder. ``modules`` come from files
+        that other processes cannot import."""
 
     def close(self) -> None: ...
 

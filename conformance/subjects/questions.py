@@ -136,8 +136,14 @@ def pairs(question: Question, asked: Asked, limit: int = 0) -> list[Pair]:
     """The pairs of a question, all of them or so many. Raises NotAsked."""
     by = asked.span.moved if question.moves else 0
     about = question.id if question.of_runs else ""
-    found = [Pair(Run(asked.delivery, Setup(begun=run.setup.begun)), run, by, about) for run in question.make(asked)]
+    found = [Pair(Run(asked.delivery, _beside(run.setup)), run, by, about) for run in question.make(asked)]
     return found[:limit] if limit else found
+
+
+def _beside(varied: Setup) -> Setup:
+    """How the run is made that a varied one is compared with: it is restarted where the varied one fails, since what
+    runs again is another query."""
+    return Setup(restarts=(varied.fails,) if varied.fails else (), begun=varied.begun)
 
 
 def setting(id_: str, means: str, settings: Mapping[str, str], refusable: bool = False) -> Question:

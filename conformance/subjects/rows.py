@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from random import Random
 
-from conformance.model.types import EPOCH, Array, Date, Map, Struct, Timestamp, Type
+from conformance.model.types import EPOCH, Array, Date, Long, Map, Struct, Timestamp, Type
 from conformance.model.values import Json, canonical
 from conformance.subjects.schema import DAY, InvalidSubject, millis, moment
 from conformance.subjects.subject import ONE, Subject
@@ -191,7 +191,8 @@ def written(subject: Subject, row: Row, own: Callable[[Json, int], Json] | None 
     value."""
     found, mine = dict(row.values), subject.inputs[row.input]
     if mine.time and row.at is not None:
-        found[mine.time] = moment(row.at)
+        column = subject.column(row.input, mine.time)
+        found[mine.time] = row.at if column and isinstance(column.type, Long) else moment(row.at)
     if own and subject.own_key in found:
         found[subject.own_key] = own(found[subject.own_key], row.case)
     return {column.name: found.get(column.name) for column in mine.columns}

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
-from conformance.model.types import Int, String, Timestamp
+from conformance.model.types import Int, Long, String, Timestamp
 from conformance.subjects.schema import Column, InvalidSubject, columns_of, duration
 from conformance.support.naming import instead
 
@@ -148,7 +148,8 @@ def subject(
         schema: the columns of the input, in DDL or as a StructType. With several inputs: name of an argument -> its
             columns.
         key: the column, or the columns, that the function's operators go by; None where they go by none.
-        time: the column of event time. With several inputs it may differ: name of an argument -> its column.
+        time: the column of event time, a timestamp or a long (ms since the epoch). With several inputs it may differ:
+            name of an argument -> its column.
         delay: the watermark's delay, such as "10 seconds"; nothing where the function sets no watermark.
         output_mode: "append", "update" or "complete".
         output_key: in update mode, the columns of the output that tell one answer from another.
@@ -242,10 +243,11 @@ def _check(found: Subject) -> None:
         raise InvalidSubject(f"unknown output_mode {mode!r}; {instead(mode, MODES)}")
     for of, each in found.inputs.items():
         name, column = each.time, found.column(of, each.time)
-        if name and (column is None or not isinstance(column.type, Timestamp)):
-            times = [c.name for c in each.columns if isinstance(c.type, Timestamp)]
+        if name and (column is None or not isinstance(column.type, Timestamp | Long)):
+            times = [c.name for c in each.columns if isinstance(c.type, Timestamp | Long)]
             raise InvalidSubject(
-                f"time {name!r} is no timestamp column of the schema; {instead(name, times, 'its timestamps are')}"
+                f"time {name!r} is no column of the schema that is a timestamp, or a long (ms since the epoch); "
+                f"{instead(name, times, 'there are')}"
             )
     if found.delay is not None and not found.times:
         raise InvalidSubject("delay needs time: name the column of event time that the watermark goes by")

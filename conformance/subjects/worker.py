@@ -11,7 +11,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -65,8 +65,9 @@ def work(request: Request, tell: Callable[[Json], None]) -> None:
     ``unusable``, or as ``cannot`` where an engine cannot run."""
     in_utc()
     try:
+        known = drivers()
         loading.ask_for([request.file, *([request.next_file] if request.next_file else [])])
-        found = loading.loaded_modules()
+        found, folders = loaded(known)
         first, *others = found.modules.values()
         mine = chosen(subjects_in(first), request.subjects, request.where or request.file)
         if request.next_file:
@@ -74,7 +75,6 @@ def work(request: Request, tell: Callable[[Json], None]) -> None:
             mine = next_versions(
                 mine, subjects_in(others[0] if others else first), request.next_subject, request.next_file
             )
-        known = drivers()
         by_engine: dict[str, list[Subject]] = {}
         for subject in mine:
             by_engine.setdefault(driver_of(subject, known), []).append(subject)
@@ -83,9 +83,12 @@ def work(request: Request, tell: Callable[[Json], None]) -> None:
     except InvalidPlugin as error:
         tell({"unusable": str(error)})
         return
+    except CannotRun as error:
+        tell({"cannot": str(error)})
+        return
     clock = Shares(request.budget, len(mine))
     for name, subjects in by_engine.items():
-        folder = Path(tempfile.mkdtemp(prefix="subjects-"))
+        folder = folders.get(name) or Path(tempfile.mkdtemp(prefix="subjects-"))
         driver = known[name]
         try:
             driver.check()
@@ -107,6 +110,21 @@ def work(request: Request, tell: Callable[[Json], None]) -> None:
                 driver.before = None
             driver.close()
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def loaded(known: Mapping[str, Driver]) -> tuple[loading.Loaded, dict[str, Path]]:
+    """The user's files, and the folder of each engine that was started because they need it while they are loaded.
+    Raises InvalidPlugin, and CannotRun for such an engine."""
+    try:
+        return loading.loaded_modules(), {}
+    except InvalidPlugin as error:
+        needed = [name for name, driver in known.items() if driver.missed and driver.missed in str(error)]
+        if not needed:
+            raise
+    folder = Path(tempfile.mkdtemp(prefix="subjects-"))
+    known[needed[0]].check()
+    known[needed[0]].open(folder, ())
+    return loading.loaded_modules(), {needed[0]: folder}
 
 
 def in_utc() -> None:

@@ -18,6 +18,12 @@ MAIN = "main"
 """What the main output of ``with_outputs`` is called where the user gives it no name."""
 
 LINE = re.compile(r'File "([^"\n]+)", line (\d+)')
+LACKS = re.compile(r'^unsupported feature "(.*?)"(?: set with value|$)', re.MULTILINE)
+STALLED = "exceptions must derive from BaseException"
+"""What Python says where the bundle-based DirectRunner means to tell of a pipeline that stalls (Beam 2.77.0)."""
+
+STALLS = "the bundle-based DirectRunner stalls: rows are held back, such as by a trigger that nothing fires at the end"
+
 RAISED = re.compile(r"^(?:\w+\.)*(\w*(?:Error|Exception|Interrupt|Exit)\b.*)$", re.MULTILINE)
 
 
@@ -119,9 +125,24 @@ def _never_set(transform: Any) -> bool:
     return isinstance(transform, DeduplicatePerKey) and transform.processing_time_duration is None
 
 
+def lacking(error: BaseException) -> bool:
+    """Whether a runner says that it has no such thing: Prism tells so when it is given the pipeline (2.77.0)."""
+    return bool(LACKS.search(_words(error)))
+
+
+def _words(error: BaseException) -> str:
+    """What an exception says; one of a call to a runner's process says it in its details."""
+    details = getattr(error, "details", None)
+    return str((details() if callable(details) else "") or error).strip()
+
+
 def cause(subject: Subject, error: BaseException) -> str:
     """What a function or a run failed with: the exception's type, its words, and the line in the user's file."""
-    text = str(error).strip()
+    text = _words(error)
+    if found := LACKS.search(text):
+        return found[1]
+    if text == STALLED:
+        return STALLS
     words = f"{type(error).__name__}: {(text.splitlines() or [''])[0]}".removesuffix(": ")
     if "Traceback (most recent call last)" in text:  # a runner's words about an exception of a worker
         words = next(reversed(RAISED.findall(text)), words)

@@ -125,7 +125,8 @@ def moment(text):
 
 
 def timed(of, row):
-    return TimestampedValue((of, row), moment(row[TIMES[of]]).timestamp() if TIMES[of] else 0)
+    at = row[TIMES[of]] if TIMES[of] else 0
+    return TimestampedValue((of, row), at / 1_000 if isinstance(at, int) else moment(at).timestamp())
 
 
 def element(pair):

@@ -179,11 +179,16 @@ def own(spark: Any, settings: Mapping[str, str]) -> Any:
 @contextlib.contextmanager
 def ambient(spark: Any) -> Iterator[None]:
     """Within, this session is the one that code without a session finds."""
+    if not hasattr(spark, "_jsparkSession"):  # through Spark Connect
+        active = type(spark)._active_session
+        before, active.session = getattr(active, "session", None), spark
+        try:
+            yield
+        finally:
+            active.session = before
+        return
     from pyspark.sql import SparkSession
 
-    if remote() or not hasattr(spark, "_jsparkSession"):
-        yield
-        return
     classes: Any = SparkSession
     before, sessions = classes._instantiatedSession, spark._jvm.SparkSession
     try:

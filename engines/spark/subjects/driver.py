@@ -54,6 +54,7 @@ class SparkSubjects:
     heavy = True
     guide = Path(__file__).with_name("guide.py")
     roots = staticmethod(session.roots)
+    missed = "SparkContext or SparkSession should be created first"
     foreign = releases.FOREIGN
     beside = staticmethod(releases.beside)
     annotation = "DataFrame"
@@ -62,6 +63,7 @@ class SparkSubjects:
     def __init__(self) -> None:
         self.before: Beginner | None = None
         self._spark: Any = None
+        self._early = False
         self._folder = Path()
 
     @property
@@ -79,7 +81,9 @@ class SparkSubjects:
         for module in modules:  # no import finds it where Python workers run
             cloudpickle.register_pickle_by_value(module)
         self._folder = folder
-        self._spark = session.start(folder)
+        if self._spark is None:
+            self._early = not modules
+            self._spark = session.start(folder)
 
     def close(self) -> None:
         if self._spark is not None:
@@ -123,7 +127,8 @@ class SparkSubjects:
         if subject.output.mode == "update" and not subject.output.key:
             key = self.look(subject).output_key or ()
             subject = replace(subject, output=replace(subject.output, key=key))
-        return script(subject, pair, title, file, out, self.version, self.before.place.release if self.before else "")
+        seen = self.version, self._early
+        return script(subject, pair, title, file, out, seen, self.before.place.release if self.before else "")
 
     # A run
 

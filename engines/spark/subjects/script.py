@@ -46,6 +46,12 @@ if importlib.util.find_spec("conformance") is None:  # all that is needed of it 
     sys.modules["conformance"] = types.ModuleType("conformance")
     sys.modules["conformance"].subject = lambda **declared: lambda function: function
 
+
+def session():
+    quiet = {{"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}}
+    return SparkSession.builder.master("local[2]").config(map=quiet).getOrCreate()
+
+{early}
 # By its path: the name of a file need not be one of Python's.
 spec = importlib.util.spec_from_file_location({module!r}, Path(__file__).resolve().parent / {path!r})
 module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
@@ -175,13 +181,13 @@ SETUP = {setup}
 
 
 def main():
-    spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
+    spark = session()
     spark.sparkContext.setLogLevel("OFF")
     if sys.argv[1:2] == ["begin"]:
         run(spark, sys.argv[2], VARIED, **{{**SETUP, "by": {before}}}, only=True)
         return 0
     answers = []
-    for what, batches, setup, moved in (("plain", PLAIN, {{{begun}}}, 0), ({what!r}, VARIED, SETUP, {moved})):
+    for what, batches, setup, moved in (("plain", PLAIN, {{{beside}}}, 0), ({what!r}, VARIED, SETUP, {moved})):
         with tempfile.TemporaryDirectory() as folder:
             rows, operators, counts = run(spark, folder, batches, **setup)
             answers.append(({compared}))
@@ -234,9 +240,13 @@ previous = module.{name}
 """
 
 
-def script(subject: Subject, pair: Pair, title: str, file: Path, out: Path, version: str, elsewhere: str) -> str:
-    """The script that the file ``out`` has; ``file`` has the user's function. ``elsewhere`` is the release that a
-    version before ran in, if it was another one."""
+def script(
+    subject: Subject, pair: Pair, title: str, file: Path, out: Path, seen: tuple[str, bool], elsewhere: str
+) -> str:
+    """The script that the file ``out`` has; ``file`` has the user's function. ``seen``: the release, and whether the
+    file needs a session while it is loaded. ``elsewhere`` is the release that a version before ran in, if it was
+    another one."""
+    version, early = seen
     setup = pair.varied.setup
     told = {
         "restarts": setup.restarts,
@@ -253,6 +263,7 @@ def script(subject: Subject, pair: Pair, title: str, file: Path, out: Path, vers
     }
     closing = {row.values[subject.own_key] for row in rows_in(pair.plain.delivery) if row.closing and subject.own_key}
     before = subject.previous
+    beside = {"restarts": pair.plain.setup.restarts, "begun": setup.begun}
     compared, differ, fails, yes, no = JUDGED[pair.about]
     return TEMPLATE.format(
         title=title,
@@ -268,6 +279,7 @@ def script(subject: Subject, pair: Pair, title: str, file: Path, out: Path, vers
         ignored=list(subject.output.ignored),
         file=out.name,
         version=version,
+        early="\nsession()  # the file needs one while it is loaded\n" if early else "",
         folder=os.path.relpath(file.resolve().parent, out.resolve().parent),
         module=file.stem,
         path=os.path.relpath(file.resolve(), out.resolve().parent),
@@ -282,7 +294,7 @@ def script(subject: Subject, pair: Pair, title: str, file: Path, out: Path, vers
         what=_what(pair.plain, pair.varied),
         common=", ".join(f"{name!r}: {value!r}" for name, value in common.items()),
         usage=f" PYTHON, where PYTHON is one with {elsewhere}: the first micro-batches run there" if elsewhere else "",
-        begun=f'"begun": {setup.begun}' if setup.begun else "",
+        beside=", ".join(f'"{name}": {value}' for name, value in beside.items() if value),
         before="previous" if before else subject.name,
         setup=_spelled({name: value for name, value in told.items() if value != plain[name]}, setup, elsewhere),
         previous="" if before is None else PREVIOUS_VERSION.format(file=_beside(before, file, out), name=before.name),

@@ -3,7 +3,9 @@ engine."""
 
 import itertools
 import json
+import sys
 import types
+from collections import Counter
 from dataclasses import replace
 from itertools import count
 from random import Random
@@ -13,6 +15,8 @@ import pytest
 
 from conformance import subject
 from conformance.model.types import Array, Decimal, Double, Int, Long, Map, String, Struct, Timestamp
+from conformance.plugins import loading
+from conformance.plugins.points import InvalidPlugin
 from conformance.subjects import questions
 from conformance.subjects.answers import ONE_ANSWER, Ran, difference, final, moved_back, shown_row, told
 from conformance.subjects.asking import Asking, Options, Verdict, ask
@@ -21,10 +25,22 @@ from conformance.subjects.driver import Facts
 from conformance.subjects.found import chosen, driver_of, subjects_in
 from conformance.subjects.process import Told
 from conformance.subjects.questions import AGAIN, ORDER, Pair, Run, joined, means_something, without
+from conformance.subjects.reduction import plainer
 from conformance.subjects.releases import between
-from conformance.subjects.rows import START, Row, in_time, keeps_promise, moved, other_order, sample_rows, span_of
+from conformance.subjects.rows import (
+    START,
+    Row,
+    in_time,
+    keeps_promise,
+    moved,
+    other_order,
+    sample_rows,
+    span_of,
+    written,
+)
 from conformance.subjects.schema import InvalidSubject, columns_of, duration, millis, moment
 from conformance.subjects.setup import Setup
+from conformance.subjects.worker import loaded
 
 VISITS = "user string, page string, at timestamp"
 MINUTE = 60_000
@@ -146,7 +162,7 @@ def test_a_schema_that_does_not_parse_gets_one_line(schema, says):
         ({"schema": 7}, "schema is a text such as 'user string, at timestamp', not 7"),
         ({"time": {"": "at", "b": "at"}}, "time: 'b' is no input"),
         ({"key": "usr"}, "key 'usr' is no column of the schema; did you mean user?"),
-        ({"time": "page"}, "time 'page' is no timestamp column of the schema"),
+        ({"time": "page"}, "time 'page' is no column of the schema that is a timestamp, or a long"),
         ({"delay": "ten seconds"}, "delay is a time such as '10 seconds'"),
         ({"time": ""}, "delay needs time"),
         ({"output_mode": "upsert"}, "unknown output_mode 'upsert'"),
@@ -189,6 +205,29 @@ def test_the_same_seed_draws_the_same_rows_and_time_has_its_boundaries():
     assert {0, 1, 5 * MINUTE - 1} <= edges  # at the end of a window, and to the millisecond around it
     assert any(row.values["page"] is None for row in rows)
     assert all(row.values["user"] for row in rows)
+
+
+def test_rows_are_drawn_that_only_what_they_say_tells_apart():
+    rows = draw(declared(counting), span_of([5 * MINUTE], 10_000), 20, 1)
+    twins = [(a, b) for a, b in itertools.combinations(rows, 2) if (a.case, a.at) == (b.case, b.at)]
+    assert sum(a.values["user"] == b.values["user"] and a.values["page"] != b.values["page"] for a, b in twins) > 5
+
+
+def test_rows_of_a_case_often_have_a_key_and_a_window_together():
+    rows = draw(declared(counting), span_of([5 * MINUTE], 10_000), 20, 1)
+    groups = Counter((row.case, row.values["user"], row.at // (5 * MINUTE)) for row in rows)
+    assert sum(n > 1 for n in groups.values()) > 20
+
+
+def test_each_column_of_a_key_has_few_values():
+    mine = declared(counting, schema="user string, item int, at timestamp", key=["user", "item"])
+    rows = draw(mine, span_of([5 * MINUTE], 10_000), 20, 1)
+    assert {row.values["item"] for row in rows} == {1, 2}
+
+
+def test_a_time_may_be_a_whole_number():
+    mine = declared(counting, schema="user string, page string, at long")
+    assert written(mine, Row({"user": "a"}, START)) == {"user": "a", "page": None, "at": START}
 
 
 @pytest.mark.parametrize("wild", [True, False])
@@ -387,6 +426,30 @@ def test_what_an_engine_refuses_is_not_asked_and_what_fails_is_violated():
     assert failing["empty"][1] == "the query fails: an empty batch"
 
 
+def test_what_an_engine_says_that_it_has_not_is_not_asked():
+    def lacks(batches):
+        return counting(batches) if all(batches) else Ran(error="no empty batches", refused=True)
+
+    found, _, _ = verdicts(lacks, options=Options(questions=("empty",)))
+    assert (found["empty"].verdict, found["empty"].why) == (Verdict.NOT_ASKED, "refused: no empty batches")
+
+
+def test_a_reduced_pair_fails_as_the_whole_one_does():
+    """The function takes no null, and an answer that differs is not exchanged for an error."""
+    schema = "user string, page string, weight double NOT NULL, price decimal(4,2) NOT NULL, at timestamp"
+
+    def picky(batches):
+        rows = [row for batch in batches for row in batch]
+        assert all(row["weight"] is not None and row["price"] is not None for row in rows)
+        if len(batches) == 1:
+            return Ran(error="ValueError: one batch alone")
+        return counting(batches, first_page=True)
+
+    found, failing, _ = verdicts(picky, schema=schema, options=Options(questions=("order",)))
+    assert found["order"].verdict is Verdict.VIOLATED
+    assert "is lost" in failing["order"][1]
+
+
 def test_an_unusable_subject_gets_one_line():
     report, _ = ask(Toy(Facts(columns=("window", "n"))), declared(counting), Options())
     assert report.error.startswith(
@@ -427,6 +490,26 @@ def test_a_smaller_pair_keeps_its_shape():
     assert joined(pair, "varied", 0).varied == Run(((c,), (a, b)), Setup(restarts=(1,), fails=1))
 
 
+def test_runs_of_the_same_micro_batches_keep_their_shape_when_they_are_reduced():
+    mine = declared(counting)
+    batches = tuple((Row({"user": "a", "page": "a"}, START + n, nr=n),) for n in range(4))
+    pair = Pair(Run(batches), Run(batches, Setup(restarts=(2,))))
+
+    def fails(candidates):
+        return next((pair for pair in candidates if pair.varied.setup.restarts), None)
+
+    smaller = plainer(pair, mine, fails, [""])
+    assert smaller.plain.delivery == smaller.varied.delivery
+    assert (len(smaller.plain.delivery), smaller.varied.setup.restarts) == (2, (1,))
+
+
+def test_a_failure_is_compared_with_a_restart_at_the_same_place():
+    asked = Asking(Toy(), declared(counting), ALL)._asked(1)
+    [pair] = questions.pairs(questions.FAILURE, asked)
+    assert pair.plain.setup == Setup(restarts=(pair.varied.setup.fails,))
+    assert all(pair.plain.setup == Setup() for pair in questions.pairs(questions.RESTART, asked))
+
+
 def test_late_rows_mean_something_only_behind_a_watermark():
     row, late = Row({}, START), Row({}, 0, nr=9, late=True)
     behind = Pair(Run(((row,), (row,))), Run(((row,), (row,), (late,))))
@@ -454,6 +537,36 @@ def test_the_subjects_of_a_module_and_their_engines():
     assert driver_of(declared(lambda rows: rows, engine="other"), known) == "other"
     with pytest.raises(InvalidSubject, match="nothing tells which engine runs it"):
         driver_of(declared(lambda rows: rows), known)
+
+
+NEEDY = """
+import sys
+from conformance import subject
+if not getattr(sys, "toy_is_open", False):
+    raise RuntimeError("start the toy first")
+
+@subject(schema="user string", key="user", engine="toy")
+def counting(batches):
+    return batches
+"""
+
+
+def test_an_engine_is_started_first_for_a_file_that_needs_it_while_it_is_loaded(tmp_path, monkeypatch):
+    class Needed(Toy):
+        missed = "start the toy first"
+        check = staticmethod(lambda: None)
+        open = staticmethod(lambda folder, modules: setattr(sys, "toy_is_open", True))
+
+    (tmp_path / "mine.py").write_text(NEEDY)
+    monkeypatch.setattr(sys, "toy_is_open", False, raising=False)
+    monkeypatch.setattr(loading, "_asked", (str(tmp_path / "mine.py"),))
+    other = Needed()
+    other.missed = ""
+    with pytest.raises(InvalidPlugin, match="start the toy first"):
+        loaded({"toy": other})
+    found, folders = loaded({"other": other, "toy": Needed()})
+    assert [subject.name for subject in subjects_in(*found.modules.values())] == ["counting"]
+    assert [*folders] == ["toy"]
 
 
 def test_two_releases_are_compared_by_their_answers():

@@ -17,6 +17,7 @@ from apache_beam.utils.timestamp import MAX_TIMESTAMP, Duration, Timestamp
 
 from conformance import subject
 from conformance.engines.beam.subjects.driver import BeamSubjects
+from conformance.engines.beam.subjects.looking import cause, lacking
 from conformance.engines.beam.subjects.sink import columns, output_key
 from conformance.engines.beam.subjects.values import value_told
 from conformance.engines.beam.subjects.waiting import ended
@@ -103,6 +104,24 @@ def test_an_exception_of_the_function_is_told_with_its_line():
 
     with pytest.raises(InvalidSubject, match=r"raised IndexError: .* \(test_subjects_on_beam.py, line \d+\)\Z"):
         looked(raising)
+    with pytest.raises(InvalidSubject, match=r"raised ValueError: GroupByKey cannot be applied to an unbounded"):
+        looked(lambda plays: pairs(plays) | beam.CombinePerKey(sum))
+
+
+class Call(Exception):
+    """As gRPC's: what is wrong stands in its details."""
+
+    def __init__(self, details):
+        super().__init__("<RPC that terminated with:\n>")
+        self.details = lambda: details
+
+
+def test_what_a_runner_lacks_is_told_from_what_fails():
+    of_prism = Call('found 1 uses of features unimplemented:\nunsupported feature "Triggers" set with value x: {\n}')
+    mine = subject(**PLAYS)(pairs)
+    assert (lacking(of_prism), cause(mine, of_prism)) == (True, "Triggers")
+    assert "DirectRunner stalls" in cause(mine, TypeError("exceptions must derive from BaseException"))
+    assert (lacking(Call("it is gone")), cause(mine, Call("it is gone"))) == (False, "Call: it is gone")
 
 
 def test_a_script_loads_a_file_whatever_its_name_is(tmp_path):
