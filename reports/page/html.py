@@ -18,7 +18,7 @@ from conformance.model.perturbation import BY_ID
 from conformance.reports.advice import known_advice
 from conformance.reports.grades import WEAKEST_FIRST
 from conformance.reports.grid import Grid
-from conformance.reports.page import checkpoints, overview, picture, plans, sections, subjects, types
+from conformance.reports.page import checkpoints, crashes, overview, picture, plans, sections, subjects, types
 from conformance.reports.page.cells import Cells
 from conformance.reports.page.exports import exports
 from conformance.reports.page.kills import arranged
@@ -87,6 +87,8 @@ def render(
         verdicts=subjects.SHOWN,
         types=list(types.tables(grid)),
         plans=plans.view(grid),
+        crashes=crashes.lines(grid),
+        crash_points=crashes.POINTS,
         type_words=types.WORDS,
         changed=sections.changed(grid),
         checkpoints=checkpoints.tables(bare(name) for run in runs for name in run.engines),
