@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from conformance.judgement.cell import MatrixCell, Verdict
+from conformance.judgement.cell import AS_DRAWN, MatrixCell, Verdict
 from conformance.model.perturbation import CRASH, factors_of
 from conformance.model.steps import CRASH_POINTS, Crash
 from conformance.reports.grid import Grid
@@ -24,8 +24,8 @@ class Killed:
 
 @dataclass(frozen=True)
 class Line:
-    """An engine of a run. ``settings`` are those of its framework, such as the class of its state store; ``points`` are
-    in the order of POINTS, None where no case was killed."""
+    """An engine of a run. ``settings`` are the classes that its framework is set to, such as that of its state store;
+    ``points`` are in the order of POINTS, None where no case was killed."""
 
     engine: str
     label: str
@@ -34,18 +34,26 @@ class Line:
 
 
 def lines(grid: Grid) -> list[Line]:
-    """The engines that were asked, in the order of the matrix."""
+    """The engines that were asked, in the order of the matrix. What an engine breaks without a kill says nothing of
+    kills."""
     found = []
     for run, label in zip(grid.runs, grid.labels, strict=True):
         cells: dict[str, list[MatrixCell]] = {}
+        broken = {
+            (cell.engine, cell.row)
+            for cell in run.cells
+            if cell.perturbation == AS_DRAWN and cell.verdict is Verdict.VIOLATED
+        }
         for cell in run.cells:
-            if cell.cases and CRASH.id in factors_of(cell.perturbation):
+            if CRASH.id in factors_of(cell.perturbation) and (cell.engine, cell.row) not in broken:
                 cells.setdefault(cell.engine, []).append(cell)
         for engine in run.engines:
             points = tuple(_killed(cells.get(engine, ()), name) for name, _ in POINTS)
             if any(points):
                 versions = run.environment[engine].versions
-                settings = (value.rpartition(".")[2] for name, value in versions.items() if "." in name)
+                settings = (
+                    value.rpartition(".")[2] for name, value in versions.items() if "." in name and "." in value
+                )
                 found.append(Line(engine, label, ", ".join(settings), points))
     return found
 

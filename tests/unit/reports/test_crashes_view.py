@@ -15,7 +15,11 @@ def results(*told):
         for g, of, verdict, points in told
     ]
     texts = {g: GuaranteeRecord(g, "p") for g, *_ in told}
-    environment = {"toy": EngineRecord(versions={"toy": "1.2", "toy.store": "org.toy.RocksStore"}, shown_as="toy")}
+    environment = {
+        "toy": EngineRecord(
+            versions={"toy": "1.2", "toy.store": "org.toy.RocksStore", "toy.fast": "true"}, shown_as="toy"
+        )
+    }
     return Results(RunRecord(), environment, {"s": ScenarioRecord("s", guarantees=texts)}, cells)
 
 
@@ -25,6 +29,8 @@ def test_a_point_counts_what_is_kept_and_what_is_violated():
         ("b", "crash", Verdict.HOLDS, ["sink"]),
         ("c", "crash+restart", Verdict.VIOLATED, ["sink"]),
         ("d", "restart", Verdict.VIOLATED, ["commit"]),
+        ("e", "as drawn", Verdict.VIOLATED, []),
+        ("e", "crash", Verdict.VIOLATED, ["sink"]),
     )
     [line] = lines(Grid([run]))
     points = dict(zip([name for name, _ in POINTS], line.points, strict=True))
