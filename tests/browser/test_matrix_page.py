@@ -419,9 +419,8 @@ def test_a_witness_that_runs_share_is_in_the_page_once_and_in_the_evidence_of_ea
     path = tmp_path / "two.html"
     path.write_text(html.render([results, results]), encoding="utf-8")
     engine, row = violated
-    title = results.scenarios[row[0]].guarantees[row[1]].claim
     bare = open_page(path, java_script_enabled=False)
-    articles = bare.locator("section.row").filter(has_text=title).locator(f"article:has(h4:has-text('on {engine},'))")
+    articles = bare.locator(f"section[id='row-{row[0]}-{row[1]}'] article:has(h4:has-text('on {engine},'))")
     expect(articles).to_have_count(2)
     expect(articles.first.get_by_text("conformance replay")).to_be_visible()
     shared = articles.last.get_by_role("link", name=engine).get_attribute("href")
