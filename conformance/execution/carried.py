@@ -67,7 +67,7 @@ class CarriedEngine:
         """
         whole = self._old.run(pack)
         self._new.run(pack)
-        first = next(step.id for step in pack.timeline if isinstance(step, Restart))
+        first = pack.cases[0].schedule.restart
         traces = {}
         for case in pack.cases:
             before = [emission for emission in whole.traces[case.id].emissions if emission.step < first]

@@ -40,6 +40,13 @@ class NoAnswer(EngineEnded):
     """The engine's process hung, and was ended."""
 
 
+def end_group(process: subprocess.Popen[Any]) -> None:
+    """End a process that leads a group of its own, and its children, at once."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
 class Host:
     """A process (and process group) that engines run in.
 
@@ -167,9 +174,7 @@ class Host:
 
     def kill(self) -> None:
         """End the process group at once."""
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
+        end_group(self._process)
 
     def _ask(self, request: dict[str, Any]) -> int:
         """Send a request. The number returned identifies its answer. Raises EngineDown."""

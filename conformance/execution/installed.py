@@ -34,7 +34,7 @@ def installed(engine: Engine) -> Json | None:
     roots = engine.roots() if isinstance(engine, Rooted) else {}
     package, foreign = (engine.package, engine.foreign) if isinstance(engine, Released) else ("", ())
     found = installed_here(package, foreign, roots, releases_of(engine.id) or (None,))
-    return found and [*found[:-1], values_for(engine.id), found[-1]]
+    return found and [*found, values_for(engine.id)]
 
 
 def installed_here(

@@ -147,6 +147,11 @@ class Schedule:
         return tuple(step for step in self.steps if isinstance(step, Advance))
 
     @property
+    def restart(self) -> int:
+        """The id of the first restart, of a schedule that has one."""
+        return next(step.id for step in self.steps if isinstance(step, Restart))
+
+    @property
     def bundles(self) -> tuple[Deliver, ...]:
         """The bundles, and before them the initial state, if there is any."""
         return tuple(step for step in self.steps if isinstance(step, Deliver))

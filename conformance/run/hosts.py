@@ -3,17 +3,14 @@ processes."""
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
 import threading
 from collections import Counter
-from contextlib import suppress
 from pathlib import Path
 
 from conformance.execution.carried import AnyEngine, open_in
 from conformance.execution.environments import python_of
-from conformance.execution.host import Host
+from conformance.execution.host import Host, end_group
 from conformance.model.engine import CannotRun, EngineInfo
 from conformance.plugins.registry import releases_of
 from conformance.results.store import file_name
@@ -119,8 +116,7 @@ class Hosts:
                 host.close()
             for process in self._others:
                 if process.poll() is None:
-                    with suppress(ProcessLookupError):
-                        os.killpg(process.pid, signal.SIGKILL)
+                    end_group(process)
 
     def _open(self, info: EngineInfo, suffix: str = "", hash_seed: int = 0) -> AnyEngine:
         releases: list[Release | None] = [*releases_of(info.id)]

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import subprocess
 import tempfile
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from conformance.execution.environments import python_in
+from conformance.execution.host import end_group
 from conformance.subjects.asking import Report
 from conformance.subjects.elsewhere import Place
 from conformance.subjects.worker import Request
@@ -86,9 +84,7 @@ def ask_all(
         try:
             told = _listened(process, say, seen)
         finally:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+            end_group(process)
         return told
 
 

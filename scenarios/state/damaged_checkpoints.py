@@ -15,7 +15,7 @@ from conformance.model.damage import DAMAGES, damage_of
 from conformance.model.feature import Feature
 from conformance.model.program import Cell, Emit, JobKind, Program, State, Timers
 from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, Source
-from conformance.model.schedule import Arrival, Event, Restart
+from conformance.model.schedule import Arrival, Event
 from conformance.scenarios.stories import stream_join as joins
 from conformance.scenarios.stories import windowed_counting as windows
 from conformance.scenarios.stories.dedup_within_watermark import Deduplicate
@@ -112,7 +112,7 @@ def noticed(damage: str, came_out: CameOut = counted) -> Callable[[Observation],
         if run.values("refused"):
             yield True
             return
-        begins_again = next(step.id for step in run.case.schedule.steps if isinstance(step, Restart))
+        begins_again = run.case.schedule.restart
         for arrivals, words, wrong in came_out(run):
             before = sum(a.step < begins_again for a in arrivals)
             if wrong:

@@ -13,7 +13,7 @@ from typing import ClassVar
 from conformance.model.next_version import Versioned, change_of
 from conformance.model.program import Cell, Emit, FixedWindows, JobKind, Program, State, Timer, Timers, Windowing
 from conformance.model.scenario import Domain, Finding, Observation, Source
-from conformance.model.schedule import Arrival, Event, Restart
+from conformance.model.schedule import Arrival, Event
 from conformance.model.values import Json, canonical
 from conformance.scenarios.documents import SPARK_GUIDE
 
@@ -374,7 +374,7 @@ def goes_on(first: Program, change: str, exchange: Exchange) -> Callable[[Observ
         if ended := [*run.values("refused"), *run.values("failed")]:
             yield from ended_well(ended)
             return
-        begun = next(step.id for step in run.case.schedule.steps if isinstance(step, Restart))
+        begun = run.case.schedule.restart
         end = run.case.schedule.steps[-1].id
         for key, arrivals in run.arrivals_by_key.items():
             due = [each for each in oracle(arrivals, end) if each.step > begun]

@@ -16,7 +16,7 @@ from conformance.model.feature import Feature
 from conformance.model.next_version import Versioned, change_of
 from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
 from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, Source
-from conformance.model.schedule import Arrival, Event, Restart
+from conformance.model.schedule import Arrival, Event
 from conformance.model.types import Int, Long, Refused, String, Struct, Type, shown
 from conformance.model.values import Json, canonical
 from conformance.scenarios.documents import SPARK_TWS
@@ -118,9 +118,6 @@ def told(kind: Type, found: Any) -> Json:
     if isinstance(found, list):
         return [told(kind, each) for each in found]
     return found if found is None or type(found) in (int, str) else shown(found)
-
-
-SUMMED = Struct(tuple(FIELDS.items()))
 
 
 @dataclass(frozen=True)
@@ -330,7 +327,7 @@ def goes_on(change: str) -> Callable[[Observation], Iterator[Finding]]:
         if ended := [*run.values("refused"), *run.values("failed")]:
             yield from ended_well(ended) if CHANGES[change].may_refuse else [f"it went on with nothing: {ended[0]}"]
             return
-        begun = next(step.id for step in run.case.schedule.steps if isinstance(step, Restart))
+        begun = run.case.schedule.restart
         for key, arrivals in run.arrivals_by_key.items():
             before = sum(arrival.step < begun for arrival in arrivals)
             if 0 < before < len(arrivals):

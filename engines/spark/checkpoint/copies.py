@@ -11,7 +11,6 @@ from conformance.engines.spark.driving.micro_batches import MicroBatch
 from conformance.engines.spark.operators.operator import NO_EMISSION, emitted
 from conformance.model.case import Case
 from conformance.model.runs import Pack, PackRun
-from conformance.model.schedule import Restart
 from conformance.model.trace import DRAIN, Emission, Trace
 from conformance.model.values import Json
 
@@ -38,7 +37,7 @@ def answers(
     Raises:
         NotDriven: the checkpoint has nothing that can be changed in one of these ways.
     """
-    restart = next(step.id for step in pack.timeline if isinstance(step, Restart))
+    restart = pack.cases[0].schedule.restart
     traces: dict[str, Trace] = {}
     for number, (cases, go_on) in enumerate(ways):
         place = checkpoint.with_name(f"{checkpoint.name}-{number}")

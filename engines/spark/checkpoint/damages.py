@@ -8,17 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.engines.spark.checkpoint.crashes import COMMITS, OFFSETS, STORED, files_of
-from conformance.model.case import Case
-from conformance.model.damage import damage_of
 from conformance.model.engine import NotDriven
-
-
-def of_cases(cases: Iterable[Case]) -> dict[str, list[Case]]:
-    """The cases by the damage that they name."""
-    found: dict[str, list[Case]] = {}
-    for case in cases:
-        found.setdefault(damage_of(case), []).append(case)
-    return found
 
 
 def of_planned(rows: Mapping[int, list[Any]], planned: int) -> dict[int, list[Any]]:

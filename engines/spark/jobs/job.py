@@ -30,6 +30,7 @@ from conformance.engines.spark.runtime import running, session
 from conformance.engines.spark.state import typed_keys
 from conformance.engines.typed_keys import types_in_use
 from conformance.model.case import Case, program_ref
+from conformance.model.damage import damage_of
 from conformance.model.engine import NotDriven
 from conformance.model.next_version import change_of, next_versions
 from conformance.model.plan import begins_a_query
@@ -163,20 +164,23 @@ class Job:
         last = max(number for number, batch in enumerate(self.batches) if batch.query < self._handover)
         for number in range(last + 1, len(self.batches)):
             self._write(number)
-        ways: list[tuple[list[Case], copies.GoOn]] = []
-        for ref, program in self.programs.items():
-            mine = [case for case in self.pack.cases if program_ref(case.scenario, case.program) == ref]
+        damaged: dict[str, list[Case]] = {}
+        changed: dict[tuple[str, str], list[Case]] = {}
+        for case in self.pack.cases:
+            ref = program_ref(case.scenario, case.program)
+            program = self.programs[ref]
             if program.job is JobKind.DAMAGE:
-                ways += [(cases, partial(self._on_damaged, damage)) for damage, cases in damages.of_cases(mine).items()]
+                damaged.setdefault(damage_of(case), []).append(case)
             else:
-                for change in dict.fromkeys(change_of(case, program) for case in mine):
-                    cases = [case for case in mine if change_of(case, program) == change]
-                    ways.append((cases, self._next(ref, program, change).go_on))
+                changed.setdefault((ref, change_of(case, program)), []).append(case)
+        ways: list[tuple[list[Case], copies.GoOn]]
+        ways = [(cases, partial(self._on_damaged, damage)) for damage, cases in damaged.items()]
+        ways += [(cases, self._next(ref, change).go_on) for (ref, change), cases in changed.items()]
         return copies.answers(self.pack, self.checkpoint, self.batches, self.rows, ways)
 
-    def _next(self, ref: str, program: Program, change: str) -> Job:
+    def _next(self, ref: str, change: str) -> Job:
         """The job that goes on with the next version of a program. What it does not have is no change."""
-        job = copy(self)
+        job, program = copy(self), self.programs[ref]
         there = next_versions(program)
         job.change = change if change in there else ""
         job.programs, job.mode = {ref: there.get(change, program)}, self._mode_of(job.change)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 from conformance.engines.native import FORGETS_SILENTLY, NO_TIMERS
 from conformance.engines.spark.jobs.batch_plan import end_of_session, end_of_window
@@ -31,10 +30,6 @@ from conformance.engines.spark.refused.refusals import COMPARED
 from conformance.model.engine import NativeOperator
 from conformance.model.feature import NATIVE, Feature
 from conformance.model.lateness import Lateness
-
-if TYPE_CHECKING:
-    pass
-
 
 DEDUP, WINDOWS, SESSIONS, JOIN = (
     (f"bounded-state/{read}", f"bounded-state/counted-{counted}")
