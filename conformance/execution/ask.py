@@ -39,15 +39,20 @@ def _risk(program: Program) -> str:
 
 
 def parts_of(programs: Mapping[str, Program], pack: Pack) -> list[Pack]:
-    """The parts of a pack, each of programs that may end a query in one way. They run by themselves where the pack
-    fails as a whole."""
-    found: dict[str, list[Case]] = {}
+    """The parts of a pack, each of programs that may end a query in one way, or, of a pack of such programs, each of
+    one program. They run by themselves where the pack fails as a whole, so that no program is blamed for another's
+    fault."""
+    by_risk: dict[str, list[Case]] = {}
+    by_program: dict[str, list[Case]] = {}
     for case in pack.cases:
-        program = programs[program_ref(case.scenario, case.program)]
+        ref = program_ref(case.scenario, case.program)
+        program = programs[ref]
         # A next version that reads another's state may take the engine's process along.
         risk = change_of(case, program) if next_versions(program) else _risk(program)
-        found.setdefault(risk, []).append(case)
-    return [Pack(tuple(found[risk])) for risk in sorted(found)]
+        by_risk.setdefault(risk, []).append(case)
+        by_program.setdefault(ref, []).append(case)
+    found = by_program if len(by_risk) == 1 and "" not in by_risk else by_risk
+    return [Pack(tuple(found[part])) for part in sorted(found)]
 
 
 def answer_of(process: Any, pack: Pack) -> PackRun:
@@ -109,7 +114,8 @@ class Ask:
     go_on: Callable[[], bool] = lambda: True
 
     def packs(self, packs: Iterable[Pack], done: Callable[[], None] = lambda: None) -> Runs:
-        """Runs packs. ``done`` is called after each."""
+        """Runs packs. ``done`` is called after each. One whose schedule waits runs beside as many others as run at a
+        time: the engine has nothing to do meanwhile."""
 
         def run(pack: Pack) -> Runs:
             if not self.go_on():
@@ -119,9 +125,11 @@ class Ask:
             return given
 
         total = Runs()
-        with ThreadPoolExecutor(max_workers=self.parallel) as pool:
-            for given in pool.map(run, packs):
-                total.merge(given)
+        with ThreadPoolExecutor(self.parallel) as busy, ThreadPoolExecutor(1) as idle:
+            lane = idle if self.parallel > 1 else busy
+            running = [(lane if pack.cases[0].schedule.waits else busy).submit(run, pack) for pack in packs]
+            for given in running:
+                total.merge(given.result())
         total.failure = self.process.given_up or total.failure
         return total
 

@@ -82,7 +82,7 @@ class Worker:
             engine.check()
             self._engines[name] = engine
             engine.open(self._folder)
-            self._pools[name] = ThreadPoolExecutor(max_workers=engine.capabilities.parallel)
+            self._pools[name] = ThreadPoolExecutor(engine.capabilities.threads)
             self._answer(number, environment=engine.environment(), lacks=lacks_of(engine))
         except CannotRun as error:
             self._answer(number, cannot=str(error))

@@ -75,7 +75,7 @@ class Capabilities:
         largest_waiting_pack: the most cases in a run with waits. Such a run says nothing if the engine adds much
             processing time to its waits: to 8 steps with TTLs, 863 cases add 8 to 16 s on spark-tws-pandas, 120 add 3
             to 5 s (Spark 4.3.0, 2 cores).
-        parallel: how many packs the engine runs at a time.
+        parallel: how many packs the engine runs at a time. Where that is several, one that waits runs beside them.
         heavy: the engine takes seconds to start and for every run. Heavy engines run one at a time, light ones beside
             them.
         host: engines of one host take turns in one process, and share its slow start (of a JVM).
@@ -110,6 +110,11 @@ class Capabilities:
         object.__setattr__(self, "features", {**UNNAMED, **self.features})
         if missing := [feature.value for feature in Feature if feature not in self.features]:
             raise ValueError(f"capabilities say nothing of: {', '.join(missing)}")
+
+    @property
+    def threads(self) -> int:
+        """From how many threads at once the engine is asked."""
+        return self.parallel + (self.parallel > 1)
 
     @cached_property
     def _lacks(self) -> frozenset[Feature]:
@@ -232,7 +237,7 @@ class NotDriven(Exception):
 
 class Engine(Protocol):
     """One engine and API. ``open`` starts the engine. ``run`` may be called many times, from as many threads at once as
-    the capabilities say. ``close`` always ends the engine.
+    its capabilities have. ``close`` always ends the engine.
 
     ``evidence`` maps an unsupported feature to the engine's own answer to a request for it. The protocols below declare
     what an engine can do beyond this: ``Released``, ``Dated``, ``Resumable``, ``Configurable``, ``Sourced``. An engine

@@ -152,6 +152,16 @@ def test_a_pack_falls_apart_by_what_may_end_a_query():
     assert {ref for part in parts for ref in part} == set(programs)
 
 
+def test_a_part_that_fails_falls_apart_by_program():
+    """What ends a query with one program's values is no fault of another program with such values."""
+    containers = [of("typed-collections", "collections", number) for number in (1, 2)]
+    assert len(apart(Pack(tuple(containers)))) == 1
+    others = [of("typed-state", "containers", 3), of("combined-calls", "typed", 4)]
+    assert [len(part.cases) for part in apart(Pack((*containers, *others)))] == [1, 2, 1]
+    untyped = (of("late-data", "global", 1), of("value-state", "one value", 2))
+    assert apart(Pack(untyped)) == [Pack(untyped)], "a query of such programs does not end for one's values"
+
+
 def test_each_next_version_is_a_part_of_its_own():
     """It may read the state of another one."""
     name, changes = "next-versions/sums", next_versions(programs_of(load_scenarios())["next-versions/sums"])
