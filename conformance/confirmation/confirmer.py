@@ -14,8 +14,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from conformance.confirmation.alone import Alone
+from conformance.confirmation.ended import MESSAGE
 from conformance.confirmation.flips import with_flips
-from conformance.confirmation.isolation import MESSAGE
 from conformance.confirmation.neighbours import PackOf
 from conformance.confirmation.owed import Kind, Mode, Owed, owed_to_new, owed_to_stored
 from conformance.confirmation.reduction import Target, reduce

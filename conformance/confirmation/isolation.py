@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from conformance.confirmation.bisection import fewest
+from conformance.confirmation.ended import MESSAGE, MOST, SETS, Ended, Parts, RunCases, search_all
 from conformance.judgement.batches import Checked, Failure, Isolated
 from conformance.judgement.evidence import (
     Against,
@@ -43,30 +44,15 @@ from conformance.model.program import Program
 from conformance.model.scenario import Guarantee, Scenario, programs_of
 from conformance.results.witness import Witness
 
-Parts = tuple[str, ...]
-"""Perturbations with their levels, as ``Case.perturbation`` names them."""
-
 Search = Generator[Parts, bool, list[Parts]]
 """Asks whether the twin under a set fails, is sent the answer, and returns the smallest sets."""
 
 ALIKE = 2
 """Of the twins that fail a guarantee under the same perturbations, so many are taken apart."""
 
-MESSAGE = 60
-"""So many characters of an error tell it from another one."""
-
-MOST = 20
-"""The most questions that one smallest set is worth."""
-
-SETS = 3
-"""So many smallest sets of a failing twin are searched. What fails under more of them fails under about any change, as
-where the order of an output is chance."""
-
 SUSPECTS = 2
 """Of the perturbations of a failing twin, so many are tried alone before it is bisected: one is to blame for most
 failures, and the rows without it tell which."""
-
-RunCases = Callable[[list[Case]], Runs]
 
 KeptUnder = Mapping[tuple[str, str], AbstractSet[str]]
 """(scenario, guarantee) -> the perturbations (ids) under which a case kept it."""
@@ -97,8 +83,7 @@ def _fewest(
 ) -> Generator[Parts, bool, Parts]:
     """The fewest of ``pool`` that it takes. In the order of ``pool``: together, perturbations are made in that
     order."""
-    likely = sorted((part for part in pool if suspicion.get(factor_of(part))), key=lambda p: -suspicion[factor_of(p)])
-    search = fewest(pool, MOST, suspects=tuple(likely[:SUSPECTS]))
+    search = fewest(pool, MOST, suspects=_suspects(pool, suspicion))
     answer: bool | None = None
     while True:
         try:
@@ -107,6 +92,13 @@ def _fewest(
             return _ordered(pool, end.value)
         # Without any perturbation it does not fail: what fails as drawn is not taken apart.
         answer = bool(asked or beside) and (yield made(_ordered(pool, asked)))
+
+
+def _suspects(pool: Parts, suspicion: Mapping[str, float]) -> Parts:
+    """The perturbations that are suspected most. None if they are many: halves then tell them apart sooner."""
+    likely = sorted((part for part in pool if suspicion.get(factor_of(part))), key=lambda p: -suspicion[factor_of(p)])
+    alike = [part for part in likely if suspicion[factor_of(part)] == suspicion[factor_of(likely[0])]]
+    return tuple(likely[:SUSPECTS]) if len(alike) <= SUSPECTS else ()
 
 
 def suspicion_of(failing: Iterable[str], others: Iterable[str]) -> dict[str, float]:
@@ -323,6 +315,9 @@ class Isolation:
         failure says no more."""
         isolated, asked, lost = Isolated(), list[_Asked](), list(lost)
         self._suspect(entangled, lost, cases)
+        self._ended(entangled, lost, cases, isolated)
+        entangled = {failure: against for failure, against in entangled.items() if failure not in isolated}
+        lost = [case for case in lost if (case.scenario, "", case.id) not in isolated]
         for failure, against in taken_apart(entangled, isolated):
             case, guarantee = against.case, self._guarantees[failure[:2]]
             whole = parts_of(case.perturbation)
@@ -346,6 +341,42 @@ class Isolation:
             self._conclude(one, isolated, stopped)
         self._again(unanswered, isolated)
         return isolated
+
+    def _ended(
+        self,
+        entangled: Mapping[Failure, Against],
+        lost: Iterable[Case],
+        cases: Mapping[str, Case],
+        isolated: Isolated,
+    ) -> None:
+        """Takes apart what ended. Where nothing is found, each failure is taken apart by itself."""
+        traces, groups = self.runs.traces, dict[tuple[object, Parts, str], Ended]()
+        ended = [
+            (failure, against.case, error)
+            for failure, against in entangled.items()
+            if (error := error_of(against.case, traces)) is not None
+            and not explaining(parts_of(against.case.perturbation), self._known.get(failure[:2], ()))
+        ]
+        for failure, case, error in [*ended, *(((case.scenario, "", case.id), case, "") for case in lost)]:
+            if job := self._of_job(parts_of(case.perturbation)):
+                kind = failure[:2] if error else ("", "")
+                new = Ended(job, error, _suspects(job, self._suspicion[kind]))
+                group = groups.setdefault((case.schedule.timeline, job, error[:MESSAGE]), new)
+                group.failures.append(failure)
+                group.bases[case.base] = cases[case.base]
+        search_all(groups.values(), self._twin, self._run, self._go_on)
+        for group in groups.values():
+            if group.guilty:
+                self.runs.merge(group.runs)
+                self.cases |= {twin.id: twin for twin in (*group.guilty, *group.beside)}
+                isolated.explained.update(group.failures)
+                isolated.smallest |= {
+                    (twin.scenario, guarantee, twin.id)
+                    for twin in group.guilty
+                    if len(parts_of(twin.perturbation)) > 1
+                    for scenario, guarantee in {failure[:2] for failure in group.failures}
+                    if scenario == twin.scenario
+                }
 
     def _suspect(self, entangled: Mapping[Failure, Against], lost: Iterable[Case], cases: Mapping[str, Case]) -> None:
         """Tells by all failures and all twins what each failure most probably needs."""

@@ -289,3 +289,32 @@ def test_of_changes_that_end_every_query_a_few_programs_speak():
     spoken = {(c.scenario, g.program) for c, g, _ in judgement.cells() if c.verdict is Verdict.VIOLATED}
     assert len(spoken) == ENDED_ALIKE < len({(s.id, p) for s in scenarios for p in s.programs})
     assert violated(judgement) == {RESTART.id}
+
+
+def test_the_case_that_ends_a_query_is_told_from_those_that_it_takes_along():
+    """It is one case of one program, and needs one of the changes of its row. The others under that change are seen to
+    hold."""
+    scenarios = load_scenarios(["per-key-counting", "late-data", "index-assignment", "value-state"])
+    reference, cases = load_engine("reference"), suite_of(scenarios, 1, 1).cases
+    guilty = next(c.base for c in cases if c.scenario == "value-state" and RESTART.id in factors_of(c.perturbation))
+    packs = []
+
+    class Ends:
+        """Ends with an error wherever a job with one case is restarted."""
+
+        id, title, capabilities = "ends", "", reference.capabilities
+
+        def run(self, pack, programs):
+            packs.append(pack)
+            run = reference.run(pack, programs)
+            ended = Trace.collect([Emission("", None, 0, error="the query failed")])
+            fails = any(c.base == guilty and RESTART.id in factors_of(c.perturbation) for c in pack.cases)
+            return replace(run, traces=dict.fromkeys(run.traces, ended)) if fails else run
+
+    asked = [case for case in cases if factors_of(case.perturbation) != (RESTART.id,)]
+    judgement, isolated = judged(scenarios, Ends(), asked, 1)
+    against = [a for cell, _, found in judgement.cells() if cell.verdict is Verdict.VIOLATED for a in found]
+    assert {(a.case.base, factors_of(a.case.perturbation)) for a in against} == {(guilty, (RESTART.id,))}
+    assert not isolated.smallest
+    held = {c.scenario for c, _, _ in judgement.cells() if c.verdict is Verdict.HOLDS and c.perturbation == RESTART.id}
+    assert held == {scenario.id for scenario in scenarios}
