@@ -35,7 +35,7 @@ from conformance.model.types import (
 )
 from conformance.model.values import Json
 from conformance.scenarios.calls.language import SETTING, Call, Calls, Language, Pool, parsed, spelled
-from conformance.scenarios.calls.model import NOTHING, SCRIPTS, Declared, Firing, Read, followed, slot, time_of
+from conformance.scenarios.calls.model import NOTHING, SCRIPTS, Declared, Firing, Read, followed, ordered, slot, time_of
 from conformance.scenarios.documents import BEAM_MAP, BEAM_TIMER, REMOVE
 from conformance.scenarios.typed.typed_samples import SAMPLES
 
@@ -83,7 +83,8 @@ class CombinedCalls(Program):
 
     def do(self, call: Call, time: int, window: int, state: State, timers: Timers) -> Json:
         """Do one call for an element or a timer of this time and window (ms). Returns what a read gave, the class of
-        the error with which a call was refused, or None."""
+        the error with which a call was refused, or None. The order in which a map or a set gives its entries is no
+        promise, and left out."""
         name, what, *arguments = call
         if what in SETTING:
             _, tag, calls = arguments
@@ -98,7 +99,7 @@ class CombinedCalls(Program):
         cell, values = getattr(state, name), [self.meant(argument) for argument in arguments]
         try:
             if what == "items":
-                return [[self.told(key), self.told(value)] for key, value in cell.items()]
+                return ordered([self.told(key), self.told(value)] for key, value in cell.items())
             if what != "get":
                 getattr(cell, what)(*values)
                 return None
@@ -107,7 +108,10 @@ class CombinedCalls(Program):
                 nothing = ... if self.types else f"{NOTHING} at {time}"
                 found = cell.get(*values, nothing)
                 return NOTHING if found is nothing or (not self.types and found == nothing) else self.told(found)
-            return self.told(cell.get()) if self.cells[name] is Cell.COMBINING else [*map(self.told, cell.get())]
+            if self.cells[name] is Cell.COMBINING:
+                return self.told(cell.get())
+            gave = map(self.told, cell.get())
+            return ordered(gave) if self.cells[name] is Cell.SET else [*gave]
         except Refused as refused:
             return {"refused": refused.error}
 
