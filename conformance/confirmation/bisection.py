@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import TypeVar
 
 T = TypeVar("T")
+Question = TypeVar("Question")
+Answer = TypeVar("Answer")
 
 Search = Generator[tuple[T, ...], bool, tuple[T, ...]]
 """Asks whether it fails with some of the things, is sent the answer, and returns those that it needs."""
+
+
+def answered(
+    search: Search[T], ask: Callable[[tuple[T, ...]], Generator[Question, Answer, bool]]
+) -> Generator[Question, Answer, tuple[T, ...]]:
+    """What a search returns, with ``ask`` for the answer to each of its questions."""
+    try:
+        some = next(search)
+        while True:
+            some = search.send((yield from ask(some)))
+    except StopIteration as end:
+        found: tuple[T, ...] = end.value
+        return found
 
 
 def fewest(pool: tuple[T, ...], most: int, growth: int | None = None, suspects: tuple[T, ...] = ()) -> Search[T]:

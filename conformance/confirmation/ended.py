@@ -7,13 +7,13 @@ ended in one run are one question: under which of the run's changes any of them 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 
-from conformance.confirmation.bisection import Search, fewest
+from conformance.confirmation.bisection import answered, fewest
 from conformance.judgement.batches import Failure
 from conformance.judgement.evidence import ENDED_ALIKE, Runs, error_of
 from conformance.model.case import Case, program_ref
@@ -72,10 +72,10 @@ class Ended:
         left, sets = self.job, 0
         while left and sets < SETS and (yield from self._any_ends(under(self.bases.values(), left), keep=True)):
             parts = yield from self._fewest(left, lambda some: under(self.bases.values(), some), self.suspects)
-            parts = tuple(part for part in left if part in parts)
+            parts = ordered(left, parts)
             if not (yield from self._blame([*self.bases.values()], partial(under, parts=parts))):
                 return
-            left, sets = tuple(part for part in left if part not in parts), sets + 1
+            left, sets = without(left, parts), sets + 1
 
     def _blame(self, bases: list[Case], made: Callable[[Sequence[Case]], list[Case]]) -> Asked[bool]:
         """Finds twins that end by themselves, of ENDED_ALIKE programs at the most; False where it takes several."""
@@ -83,9 +83,9 @@ class Ended:
             if programs and not (yield from self._any_ends(made(bases), keep=True)):
                 break
             found = yield from self._fewest(tuple(bases), made)
-            if len(found) != 1 or not (yield from self._any_ends(twins := made(found))):
+            if len(found) != 1:
                 return programs > 0
-            self.guilty += twins
+            self.guilty += made(found)
             bases = [base for base in bases if _program(base) != _program(found[0])]
         return True
 
@@ -96,10 +96,7 @@ class Ended:
         answers = yield [*twins]
         ends = any(self._ends(twin, answers) for twin in twins)
         if len(twins) == 1 or (keep and not ends):
-            names = {twin.id for twin in twins}
-            self.runs.traces |= {name: trace for name, trace in answers.traces.items() if name in names}
-            self.runs.lost |= {name: cause for name, cause in answers.lost.items() if name in names}
-            self.runs.faults |= {name: fault for name, fault in answers.faults.items() if name in names}
+            self.runs.merge(answers.of({twin.id for twin in twins}.__contains__))
         self.beside += twins if keep and not ends else []
         return ends
 
@@ -111,14 +108,15 @@ class Ended:
         self, pool: tuple[T, ...], made: Callable[[tuple[T, ...]], list[Case]], suspects: tuple[T, ...] = ()
     ) -> Asked[tuple[T, ...]]:
         """The fewest of a pool with which any of the twins ends."""
-        search: Search[T] = fewest(pool, MOST, suspects=suspects)
-        try:
-            asked = next(search)
-            while True:
-                asked = search.send((yield from self._any_ends(made(asked))))
-        except StopIteration as end:
-            found: tuple[T, ...] = end.value
-            return found
+        return (yield from answered(fewest(pool, MOST, suspects=suspects), lambda some: self._any_ends(made(some))))
+
+
+def ordered(pool: Parts, some: Collection[str]) -> Parts:
+    return tuple(part for part in pool if part in some)
+
+
+def without(parts: Parts, some: Collection[str]) -> Parts:
+    return tuple(part for part in parts if part not in some)
 
 
 def _program(case: Case) -> str:

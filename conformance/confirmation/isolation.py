@@ -9,14 +9,14 @@ once.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from conformance.confirmation.bisection import fewest
-from conformance.confirmation.ended import MESSAGE, MOST, SETS, Ended, Parts, RunCases, search_all
+from conformance.confirmation.bisection import answered, fewest
+from conformance.confirmation.ended import MESSAGE, MOST, SETS, Ended, Parts, RunCases, ordered, search_all, without
 from conformance.judgement.batches import Checked, Failure, Isolated
 from conformance.judgement.evidence import (
     Against,
@@ -66,7 +66,7 @@ def smallest(of_case: Parts, of_job: Parts, suspicion: Mapping[str, float] | Non
     while of_case or of_job:
         one = yield from _one(of_case, of_job, suspicion or {})
         found.append(one)
-        of_case, of_job = _without(of_case, one), _without(of_job, one)
+        of_case, of_job = without(of_case, one), without(of_job, one)
         if len(found) == SETS or not (rest := (*of_case, *of_job)) or not (yield rest):
             break
     return found
@@ -83,15 +83,12 @@ def _fewest(
 ) -> Generator[Parts, bool, Parts]:
     """The fewest of ``pool`` that it takes. In the order of ``pool``: together, perturbations are made in that
     order."""
-    search = fewest(pool, MOST, suspects=_suspects(pool, suspicion))
-    answer: bool | None = None
-    while True:
-        try:
-            asked = next(search) if answer is None else search.send(answer)
-        except StopIteration as end:
-            return _ordered(pool, end.value)
+
+    def ask(some: Parts) -> Generator[Parts, bool, bool]:
         # Without any perturbation it does not fail: what fails as drawn is not taken apart.
-        answer = bool(asked or beside) and (yield made(_ordered(pool, asked)))
+        return bool(some or beside) and (yield made(ordered(pool, some)))
+
+    return ordered(pool, (yield from answered(fewest(pool, MOST, suspects=_suspects(pool, suspicion)), ask)))
 
 
 def _suspects(pool: Parts, suspicion: Mapping[str, float]) -> Parts:
@@ -109,14 +106,6 @@ def suspicion_of(failing: Iterable[str], others: Iterable[str]) -> dict[str, flo
     in_failed = Counter(factor for factors in failed for factor in factors)
     in_others = Counter(factor for perturbation in others for factor in {*factors_of(perturbation)})
     return {f: n / (len(failed) * (n + in_others[f])) ** 0.5 for f, n in in_failed.items()}
-
-
-def _ordered(pool: Parts, some: Collection[str]) -> Parts:
-    return tuple(part for part in pool if part in some)
-
-
-def _without(parts: Parts, some: Collection[str]) -> Parts:
-    return tuple(part for part in parts if part not in some)
 
 
 Known = Mapping[tuple[str, str], Sequence[frozenset[str]]]
@@ -264,7 +253,7 @@ class _Asked:
     @property
     def left(self) -> Parts:
         """The perturbations that are in no set that fails."""
-        return _without(self.whole, {part for parts in self.sets for part in parts})
+        return without(self.whole, {part for parts in self.sets for part in parts})
 
 
 class Asking(NamedTuple):
@@ -322,7 +311,7 @@ class Isolation:
             case, guarantee = against.case, self._guarantees[failure[:2]]
             whole = parts_of(case.perturbation)
             known = explaining(whole, self._known.get(failure[:2], ()))
-            others = {factor_of(part) for part in _without(whole, known)}
+            others = {factor_of(part) for part in without(whole, known)}
             about = {name for name in others if _about_all(guarantee, [name])}
             if known and about <= kept_under.get(failure[:2], frozenset()):
                 isolated.explained.add(failure)
@@ -359,9 +348,11 @@ class Isolation:
         ]
         for failure, case, error in [*ended, *(((case.scenario, "", case.id), case, "") for case in lost)]:
             if job := self._of_job(parts_of(case.perturbation)):
-                kind = failure[:2] if error else ("", "")
-                new = Ended(job, error, _suspects(job, self._suspicion[kind]))
-                group = groups.setdefault((case.schedule.timeline, job, error[:MESSAGE]), new)
+                place = case.schedule.timeline, job, error[:MESSAGE]
+                if place not in groups:
+                    suspicion = self._suspicion[failure[:2] if error else ("", "")]
+                    groups[place] = Ended(job, error, _suspects(job, suspicion))
+                group = groups[place]
                 group.failures.append(failure)
                 group.bases[case.base] = cases[case.base]
         search_all(groups.values(), self._twin, self._run, self._go_on)
@@ -420,7 +411,7 @@ class Isolation:
             # Of a job, nothing that a case of its row is known to fail under: the row runs once more, not once for each
             # known failure.
             others = known[self._of_job(one.whole)] if one.known else ()
-            one.first = _without(one.whole, {*one.known, *others})
+            one.first = without(one.whole, {*one.known, *others})
         first = {id(one): self._twins(one, one.first) for one in asked}
         answers = self._run([*{twin.id: twin for twins in first.values() for _, twin in twins}.values()])
         self.runs.merge(_new(answers, self.runs))
@@ -431,7 +422,7 @@ class Isolation:
             if one.again:
                 job = self._of_job(one.first)
                 suspicion = self._suspicion[one.failure[:2] if one.guarantee else ("", "")]
-                self._advance(one, smallest(_without(one.first, job), job, suspicion), None, waiting)
+                self._advance(one, smallest(without(one.first, job), job, suspicion), None, waiting)
         while waiting and self._go_on():
             twins = {place: self._twins(one, parts) for place, (one, _, parts) in waiting.items()}
             every = {twin.id: twin for found in twins.values() for _, twin in found}
@@ -507,11 +498,4 @@ class Isolation:
 def _new(answers: Runs, before: Runs) -> Runs:
     """The answers for cases that had none. What a case answered first stands: it is what speaks against a guarantee."""
     known = {*before.traces, *before.lost, *before.faults}
-    return Runs(
-        {name: trace for name, trace in answers.traces.items() if name not in known},
-        answers.packs,
-        {name: cause for name, cause in answers.lost.items() if name not in known},
-        {name: fault for name, fault in answers.faults.items() if name not in known},
-        answers.untouched - known,
-        answers.notes,
-    )
+    return replace(answers.of(lambda name: name not in known), packs=answers.packs)

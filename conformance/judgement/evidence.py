@@ -76,6 +76,16 @@ class Runs:
         self.failure = self.failure or other.failure
         self.left_out += other.left_out
 
+    def of(self, wanted: Callable[[str], bool]) -> Runs:
+        """The results for the wanted cases, by id, without the packs that they ran in."""
+        return Runs(
+            traces={name: trace for name, trace in self.traces.items() if wanted(name)},
+            lost={name: cause for name, cause in self.lost.items() if wanted(name)},
+            faults={name: fault for name, fault in self.faults.items() if wanted(name)},
+            untouched={name for name in self.untouched if wanted(name)},
+            notes=self.notes,
+        )
+
     def add(self, pack: Pack, run: PackRun) -> None:
         self.packs.append((pack, run))
         self.traces |= run.traces

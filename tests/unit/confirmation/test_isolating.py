@@ -297,7 +297,6 @@ def test_the_case_that_ends_a_query_is_told_from_those_that_it_takes_along():
     scenarios = load_scenarios(["per-key-counting", "late-data", "index-assignment", "value-state"])
     reference, cases = load_engine("reference"), suite_of(scenarios, 1, 1).cases
     guilty = next(c.base for c in cases if c.scenario == "value-state" and RESTART.id in factors_of(c.perturbation))
-    packs = []
 
     class Ends:
         """Ends with an error wherever a job with one case is restarted."""
@@ -305,7 +304,6 @@ def test_the_case_that_ends_a_query_is_told_from_those_that_it_takes_along():
         id, title, capabilities = "ends", "", reference.capabilities
 
         def run(self, pack, programs):
-            packs.append(pack)
             run = reference.run(pack, programs)
             ended = Trace.collect([Emission("", None, 0, error="the query failed")])
             fails = any(c.base == guilty and RESTART.id in factors_of(c.perturbation) for c in pack.cases)
