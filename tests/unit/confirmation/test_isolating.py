@@ -9,7 +9,7 @@ from isolated import judged
 
 from conformance.confirmation.isolation import explaining, known_of, smallest, suspicion_of
 from conformance.judgement.cell import AS_DRAWN, Verdict
-from conformance.judgement.evidence import ENDED_ALIKE
+from conformance.judgement.evidence import ENDED_ALIKE, Runs
 from conformance.model.case import Case
 from conformance.model.perturbation import CRASH, NO_DATA, RESTART, RESUME, RETRY, SINK_FAILS, factors_of
 from conformance.model.trace import Emission, Trace
@@ -316,3 +316,13 @@ def test_the_case_that_ends_a_query_is_told_from_those_that_it_takes_along():
     assert not isolated.smallest
     held = {c.scenario for c, _, _ in judgement.cells() if c.verdict is Verdict.HOLDS and c.perturbation == RESTART.id}
     assert held == {scenario.id for scenario in scenarios}
+
+
+def test_the_results_for_some_cases_say_what_a_failure_did_not_reach():
+    """An isolation takes over the answers for some cases of an engine run; one that no failure reached shows nothing of
+    failures."""
+    ended = Trace.collect([])
+    runs = Runs({"a": ended, "b": ended}, lost={"c": "why", "d": "why"}, untouched={"a", "b"}, notes={"s/p": "slow"})
+    assert runs.of({"a", "c"}.__contains__) == Runs(
+        {"a": ended}, lost={"c": "why"}, untouched={"a"}, notes={"s/p": "slow"}
+    )
