@@ -47,7 +47,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Raises UsageError for an option that would do nothing."""
-    named = ("engine", "cases", "seed", "expectations")
+    named = ("engine", "cases", "seed", "budget", "expectations")
     defaults = {"cases": 2, "seed": 1}
     given = [name for name in named if config.getoption(f"--conformance-{name}") != defaults.get(name)]
     if given and not config.getoption("--conformance"):

@@ -130,6 +130,15 @@ def patience(witness: Witness, here: bool = False) -> int:
     return max(least, min(math.ceil(3 / min(rates)), MOST_REPLAYS)) if rates else least
 
 
+def concerns(witness: Witness, info: EngineInfo) -> bool:
+    """Whether a stored witness is replayed on an engine. A witness that was found on a named release says nothing new
+    of the installed one, unless they are the same."""
+    if bare(witness.engine) != bare(info.id):
+        return False
+    names_one, runs_one = (name != bare(name) for name in (witness.engine, info.id))
+    return runs_one or not names_one or bool(known_here(witness, info))
+
+
 def known_here(witness: Witness, info: EngineInfo) -> list[Confirmation]:
     """The confirmations of a witness on this engine, in its version and configuration."""
     return list(witness.confirmed_on(bare(info.id), info.environment))

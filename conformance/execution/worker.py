@@ -18,7 +18,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TextIO
 
-from conformance.execution.output import private_stdout
 from conformance.model.checker import Batch, Checker
 from conformance.model.engine import CannotRun, Engine, EngineGone, NotDriven, Questioned, Resumable
 from conformance.model.program import Program
@@ -28,6 +27,7 @@ from conformance.plugins.loading import ask_for, asked
 from conformance.plugins.registry import lacks_of, load_checker, load_engine, load_scenarios
 from conformance.plugins.settings import configure
 from conformance.results import tables
+from conformance.support.output import private_stdout
 
 
 class Worker:

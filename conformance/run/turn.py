@@ -12,7 +12,7 @@ from functools import cache, cached_property, partial
 
 from conformance.confirmation.confirmer import Confirmer
 from conformance.confirmation.isolation import Asking, Isolation, Known, known_of, told_apart
-from conformance.confirmation.owed import Mode, known_here, owed_to_stored
+from conformance.confirmation.owed import Mode, concerns, known_here, owed_to_stored
 from conformance.confirmation.replay import FAILS, STILL_FAILS, saying_who_ran_once, with_replays, without_more_runs
 from conformance.confirmation.replays import replay_all
 from conformance.confirmation.targets import Violation
@@ -155,7 +155,7 @@ class Turn:
     def _replay(self) -> None:
         info, started = self.info, time.monotonic()
         mine = not info.lacks and 0 in self._part.numbers
-        stored = [w for w in self._run.stored if mine and bare(w.engine) == bare(info.id)]
+        stored = [w for w in self._run.stored if mine and concerns(w, info)]
         owed = owed_to_stored(stored, info, self._mode)
         scenarios, can = self._options.scenarios, info.capabilities
         self.outcome.replays = replay_all(self._first, stored, owed, scenarios, can, lambda: not self._run.spent())

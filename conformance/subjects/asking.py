@@ -60,8 +60,11 @@ SAMPLED = 2
 CLOSES = "closing"
 """What stands before the keys of closing rows."""
 
-CHECKS, CHECKED = 40, 60
+CHECKS, CHECKED = 60, 60
 """How many pairs of runs the reduction of a failure may take, and how many seconds."""
+
+RESERVED = 20
+"""The seconds of a budget that are kept for the reduction of a failure; of a small one a quarter."""
 
 TRIED = 3
 """How many failing cases are tried alone."""
@@ -224,7 +227,7 @@ class Asking:
                 except OutOfTime:
                     if not found[question.id].cases:
                         found[question.id] = replace(found[question.id], why="the budget was spent")
-            if self.options.budget is None or self._left() <= 0 or self._done(found):
+            if self.options.budget is None or self._left() <= self._reserved or self._done(found):
                 break
         findings = tuple(found.values())
         return Report(
@@ -610,7 +613,11 @@ class Asking:
             smallest = small if first([small]) else self._alone_at_last(question, pair, first, list(wrong))
         smallest = plainer(smallest, self.subject, first, inputs)
         shown = replace(smallest, plain=self._closed(smallest.plain), varied=self._closed(smallest.varied))
-        return shown, self._fails(question, smallest) or why
+        why = self._fails(question, smallest) or why
+        together = len({row.case for row in rows_in(smallest.varied.delivery) if row.case >= 0})
+        if self.packed and together > 1:
+            why += f" ({together} cases together, each with keys of its own: none was seen to fail alone)"
+        return shown, why
 
     def _alone_at_last(
         self, question: Question, pair: Pair, first: Callable[[Sequence[Pair]], Pair | None], cases: Sequence[int]
@@ -685,8 +692,12 @@ class Asking:
             return float("inf")
         return self.options.budget - (self._clock() - self._begun)
 
+    @property
+    def _reserved(self) -> float:
+        return min(RESERVED, (self.options.budget or 0) / 4)
+
     def _check_time(self) -> None:
-        if self._left() <= 0:
+        if self._left() <= self._reserved:
             raise OutOfTime
 
     def _done(self, found: Mapping[str, Finding]) -> bool:

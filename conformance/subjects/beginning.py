@@ -14,12 +14,12 @@ import tempfile
 from pathlib import Path
 from typing import IO, Any
 
-from conformance.execution.output import private_stdout
 from conformance.plugins import loading
 from conformance.subjects.elsewhere import Began, Place
 from conformance.subjects.found import chosen, drivers, subjects_in
 from conformance.subjects.schema import InvalidSubject
 from conformance.subjects.worker import in_utc, loaded
+from conformance.support.output import private_stdout
 
 
 def serve(place: Place, lines: IO[str], out: IO[str]) -> None:

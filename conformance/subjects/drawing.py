@@ -37,8 +37,9 @@ LEAST, MOST = 4, 12
 KEYS = 2
 """How many values a key has in a case."""
 
-TWIN = 6
-"""What makes a row a twin of the one before it, among the numbers that say where its time is."""
+TWIN, LIKE = 6, 7
+"""What makes a row a twin of the one before it, and one that is like it but for a column, among the numbers that say
+where its time is."""
 
 WORDS = ("a", "b", "c", "", "ä ß", "Ω'\"")
 """Texts that are drawn often: few, so that rows share them; one is empty, others need more than ASCII."""
@@ -112,7 +113,7 @@ def _row(subject: Subject, of: str, span: Span, sample: Sequence[Row]) -> st.Sea
             kept | kept | st.builds(_mixed, kept, made, st.sets(st.sampled_from(sorted(fields) or [""]), max_size=1))
         )
     at = times_of(span) if time else st.none()
-    return st.tuples(st.just(of), values, at, st.integers(0, TWIN))
+    return st.tuples(st.just(of), values, at, st.integers(0, LIKE))
 
 
 def _mixed(kept: dict[str, Json], other: dict[str, Json], names: set[str]) -> dict[str, Json]:
@@ -134,12 +135,16 @@ def _with_boundaries(
     drawn: Sequence[tuple[str, dict[str, Json], int | None, int]], keys: Sequence[str], span: Span
 ) -> tuple[Row, ...]:
     """The rows, some of them a duration or the delay behind the row before, to the millisecond, or at the same time,
-    or twins of it: at its time, and with its key."""
+    or twins of it: at its time, and with its key, or with all of its values but one."""
     steps = [0, *span.durations, span.delay]
     found: list[Row] = []
     for nr, (of, values, at, how) in enumerate(drawn):
-        if how == TWIN and found:
-            values = {**values, **{key: found[-1].values[key] for key in keys if key in values}}
+        if how >= TWIN and found:
+            others = [name for name in values if name not in keys]
+            own = {others[nr % len(others)]} if how == LIKE and others else {*others}
+            values = {
+                name: value if name in own else found[-1].values.get(name, value) for name, value in values.items()
+            }
             at = at if at is None or found[-1].at is None else found[-1].at
         elif at is not None and found and how >= 3 and (before := found[-1].at) is not None:
             moved = before + steps[(nr + how) % len(steps)] + how - 4

@@ -17,7 +17,7 @@ from conformance.subjects.rows import (
     Span,
     cut,
     moved_rows,
-    other_order,
+    other_orders,
     rows_in,
 )
 from conformance.subjects.setup import PLAIN, PREVIOUS, Setup
@@ -27,26 +27,26 @@ from conformance.support.naming import counted
 FIRST, LAST = START - 366 * 86_400_000, START + 3_660 * 86_400_000
 """Numbers between these are times of rows (ms)."""
 
-MANY = 3 * BATCHES
+MANY = 2 * BATCHES
 """The micro-batches of a delivery that is cut finely."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """A run to make: what is delivered, and how."""
+    """A run to make: what is delivered, and how. ``moved`` says by how much (ms) its times are moved."""
 
     delivery: Delivery
     setup: Setup = PLAIN
+    moved: int = 0
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two runs that must answer alike. ``moved`` says by how much (ms) the times of the second one are moved; ``about``
-    is the question (id) that judges the runs as wholes, "" for one that compares answers."""
+    """Two runs that must answer alike. ``about`` is the question (id) that judges the runs as wholes, "" for one that
+    compares answers."""
 
     plain: Run
     varied: Run
-    moved: int = 0
     about: str = ""
 
 
@@ -101,7 +101,6 @@ class Question:
         judge: what is wrong with two runs, "" for nothing. Raises NotAsked.
         of_runs: it judges runs as wholes, and not case by case.
         refusable: the engine may refuse the varied run; then the question is not asked.
-        moves: the varied run has its times moved.
         first: where it does not hold, no other question says anything.
         layer: it can be asked in one run with other such questions: if all of them together change nothing, none does.
         versions: it is asked of a subject with a previous version, and of no other. A refusal is an answer.
@@ -113,7 +112,6 @@ class Question:
     judge: Judge = same
     of_runs: bool = False
     refusable: bool = False
-    moves: bool = False
     first: bool = False
     layer: bool = False
     versions: bool = False
@@ -134,9 +132,8 @@ def together(layers: Sequence[Question], asked: Asked) -> list[Run]:
 
 def pairs(question: Question, asked: Asked, limit: int = 0) -> list[Pair]:
     """The pairs of a question, all of them or so many. Raises NotAsked."""
-    by = asked.span.moved if question.moves else 0
     about = question.id if question.of_runs else ""
-    found = [Pair(Run(asked.delivery, _beside(run.setup)), run, by, about) for run in question.make(asked)]
+    found = [Pair(Run(asked.delivery, _beside(run.setup)), run, about) for run in question.make(asked)]
     return found[:limit] if limit else found
 
 
@@ -161,14 +158,17 @@ def _again(asked: Asked) -> Iterator[Run]:
 
 
 def _order(asked: Asked) -> Iterator[Run]:
-    for wild in (False, True):
-        rows = other_order(asked.data, asked.subject.delay, asked.random, wild)
+    for rows in other_orders(asked.data, asked.subject.delay, asked.random):
         yield Run((*cut(rows, len(asked.delivery) - len(asked.closing)), *asked.closing))
 
 
 def _batches(asked: Asked) -> Iterator[Run]:
     yield Run((*cut(asked.data, 1), *asked.closing))
     yield Run((*cut(asked.data, MANY, asked.random), *asked.closing))
+
+
+def _through(asked: Asked) -> Iterator[Run]:
+    yield Run(asked.delivery, Setup(through=True))
 
 
 def _empty(asked: Asked) -> Iterator[Run]:
@@ -193,13 +193,14 @@ def _time(asked: Asked) -> Iterator[Run]:
         raise NotAsked("the subject names no column of event time")
     if not asked.span.moved:
         raise NotAsked("no move of the times keeps windows of these durations where they begin")
-    yield Run(moved_rows(asked.subject, asked.delivery, asked.span.moved))
+    for by in (asked.span.moved, -asked.span.moved):
+        yield Run(moved_rows(asked.subject, asked.delivery, by), moved=by)
 
 
 def _moved(pair: Pair, plain: Seen, varied: Seen) -> str:
-    first, last = FIRST + pair.moved, LAST + pair.moved
+    by = pair.varied.moved
     rows: list[dict[str, Json]] = [
-        {name: moved_back(value, pair.moved, first, last) for name, value in row.items()} for row in varied.rows
+        {name: moved_back(value, by, FIRST + by, LAST + by) for name, value in row.items()} for row in varied.rows
     ]
     return difference(plain.rows, rows).words
 
@@ -297,6 +298,12 @@ SPLITS = Question(
     "batches", "The same rows in one micro-batch, or in more of them, give the same answer.", _batches, layer=True
 )
 EMPTY = Question("empty", "Micro-batches without rows in between change nothing.", _empty, layer=True)
+THROUGH = Question(
+    "plan",
+    "A query before this one that changes no row, such as a join with one row, changes nothing.",
+    _through,
+    layer=True,
+)
 RESTART = Question("restart", "A restart from the checkpoint changes nothing.", _restart, layer=True)
 FAILURE = Question(
     "failure",
@@ -307,11 +314,10 @@ FAILURE = Question(
 )
 TIME = Question(
     "time",
-    "All times 28 years later give the same answer, as much later: nothing goes by the clock. A time that is put "
-    "out as a text is not moved back.",
+    "All times 28 years later, or earlier, give the same answer at those times: nothing goes by the clock. A time that "
+    "is put out as a text is not moved back.",
     _time,
     _moved,
-    moves=True,
 )
 LATE = Question("late", "Rows behind all that the watermark has passed change nothing.", _late, _dropped)
 ONCE = Question("once", "No row is dropped as late that the watermark lets in.", _nothing, _counted, of_runs=True)
@@ -371,7 +377,8 @@ def _kept(run: Run, keeps: Callable[[Row], bool], hollow: bool) -> Run:
     restarts = {min(places[number], most) for number in run.setup.restarts}
     fails = None if run.setup.fails is None else min(places[run.setup.fails], most)
     begun = min(places.get(run.setup.begun, most), most)
-    return Run(tuple(found), replace(run.setup, restarts=tuple(sorted(restarts - {0})), fails=fails, begun=begun))
+    setup = replace(run.setup, restarts=tuple(sorted(restarts - {0})), fails=fails, begun=begun)
+    return replace(run, delivery=tuple(found), setup=setup)
 
 
 def joined(pair: Pair, side: str, at: int) -> Pair:
@@ -385,7 +392,8 @@ def joined(pair: Pair, side: str, at: int) -> Pair:
 
     restarts = tuple(sorted({place(n) for n in run.setup.restarts} - {0}))
     fails = None if run.setup.fails is None else place(run.setup.fails)
-    fewer = Run(delivery, replace(run.setup, restarts=restarts, fails=fails, begun=place(run.setup.begun)))
+    setup = replace(run.setup, restarts=restarts, fails=fails, begun=place(run.setup.begun))
+    fewer = replace(run, delivery=delivery, setup=setup)
     return replace(pair, plain=fewer) if side == "plain" else replace(pair, varied=fewer)
 
 

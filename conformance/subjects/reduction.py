@@ -20,7 +20,10 @@ ROUNDS = 8
 
 def fewer_rows(pair: Pair, first: First, inputs: Sequence[str], hollow: bool) -> Pair:
     """A pair with as few of its cases' rows as still fail. ``hollow``: micro-batches without rows stay, so that many
-    candidates share a run."""
+    candidates share a run. If not, each takes runs of its own: parts are tried one after the other, large ones
+    first."""
+    if not hollow:
+        return _fewer_one_by_one(pair, first, inputs)
     for _ in range(ROUNDS):
         rows = [nr for nr in numbers(pair) if nr >= 0]
         smaller = [without(pair, gone, hollow) for gone in _chunks(rows)]
@@ -28,6 +31,21 @@ def fewer_rows(pair: Pair, first: First, inputs: Sequence[str], hollow: bool) ->
         if found is None:
             return pair
         pair = found
+    return pair
+
+
+def _fewer_one_by_one(pair: Pair, first: First, inputs: Sequence[str]) -> Pair:
+    rows = [nr for nr in numbers(pair) if nr >= 0]
+    size = len(rows) // 2
+    while size >= 1:
+        at = 0
+        while at < len(rows):
+            candidate = without(pair, rows[at : at + size])
+            if means_something(candidate, inputs) and first([candidate]):
+                pair, rows = candidate, [*rows[:at], *rows[at + size :]]
+            else:
+                at += size
+        size //= 2
     return pair
 
 

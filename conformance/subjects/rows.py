@@ -18,7 +18,7 @@ from random import Random
 
 from conformance.model.types import EPOCH, Array, Date, Long, Map, Struct, Timestamp, Type
 from conformance.model.values import Json, canonical
-from conformance.subjects.schema import DAY, InvalidSubject, millis, moment
+from conformance.subjects.schema import DAY, InvalidSubject, millis, misfit, moment
 from conformance.subjects.subject import ONE, Subject
 
 START = 1_583_020_800_000
@@ -91,8 +91,8 @@ class Span:
 
     @property
     def moved(self) -> int:
-        """How far times are moved to ask what a move changes: 28 years, so that days have the same names and dates, and
-        a multiple of every duration, so that windows begin where they began (ms)."""
+        """How far times are moved to ask what a move changes, to later and to earlier times: 28 years, so that days
+        have the same names and dates, and a multiple of every duration, so that windows begin where they began (ms)."""
         step = math.lcm(DAY, *self.durations)
         return math.ceil(28 * 365.25 * DAY / step) * step if step <= 400 * DAY else 0
 
@@ -132,16 +132,25 @@ def in_time(rows: Iterable[Row]) -> list[Row]:
     return sorted(rows, key=lambda row: (row.at or 0, row.nr))
 
 
-def other_order(rows: Sequence[Row], delay: int | None, random: Random, wild: bool) -> list[Row]:
-    """The rows in another order that keeps the watermark's promise; in any order without a watermark (``delay`` None).
-    ``wild``: half of the rows come as late as they may."""
+def other_orders(rows: Sequence[Row], delay: int | None, random: Random) -> tuple[list[Row], list[Row]]:
+    """The rows in two other orders that keep the watermark's promise; in any order without a watermark (``delay``
+    None). A row that comes early in one comes as late as it may in the other, so of two rows of one time each is the
+    first in one of them."""
     found = list(rows)
     random.shuffle(found)
-    if delay is None or all(row.at is None for row in rows):
-        return found
-    most = max(delay - 1, 0)
-    held = {id(row): most * random.getrandbits(1) if wild else random.randint(0, most) for row in found}
-    return sorted(found, key=lambda row: (row.at or 0) + held[id(row)])
+    most = max((delay or 0) - 1, 0)
+    timed = delay is not None and any(row.at is not None for row in rows)
+    few = most // 4
+    held = {id(row): random.choice((0, most, random.randint(0, few), most - random.randint(0, few))) for row in found}
+
+    def early(row: Row) -> int:
+        return (row.at or 0) + held[id(row)] if timed else 0
+
+    def late(row: Row) -> int:
+        return (row.at or 0) + most - held[id(row)] if timed else 0
+
+    backwards = found[::-1]
+    return sorted(found, key=early), sorted(backwards, key=late)
 
 
 def keeps_promise(delivery: Iterable[Batch], delay: int) -> bool:
@@ -232,6 +241,11 @@ def _sample_row(subject: Subject, data: dict[str, Json], where: str, nr: int) ->
     names = {column.name for column in subject.inputs[of].columns}
     if strange := sorted({*data} - names):
         raise InvalidSubject(f"{where}: {strange[0]!r} is no column of the schema ({', '.join(sorted(names))})")
+    for column in subject.inputs[of].columns:
+        if column.name != subject.inputs[of].time and (
+            wrong := misfit(column.type, data.get(column.name), column.name)
+        ):
+            raise InvalidSubject(f"{where}: {wrong}")
     time, at = subject.inputs[of].time, None
     if time:
         given = data.pop(time, None)

@@ -28,6 +28,7 @@ from conformance.model.types import (
     Timestamp,
     Type,
 )
+from conformance.model.values import Json
 from conformance.plugins.points import InvalidPlugin
 from conformance.support.naming import instead
 
@@ -165,6 +166,37 @@ class _Reader:
         if name == "decimal" and numbers:
             return Decimal(int(numbers[0]), int(numbers[1]) if len(numbers) > 1 else 0)
         return SIMPLE[name]
+
+
+WRITTEN: dict[type[Type], tuple[type, ...]] = {
+    Boolean: (bool,),
+    Int: (int,),
+    Double: (int, float),
+    Float: (int, float),
+    Decimal: (int, float, str),
+    String: (str,),
+    Binary: (str,),
+    Date: (str,),
+    Timestamp: (str, int),
+}
+"""How the values of a type are written in JSON."""
+
+
+def misfit(kind: Type, value: Json, name: str) -> str:
+    """What is wrong with a value (JSON) of a type, "" for nothing. ``name`` says where it is."""
+    if value is None:
+        return ""
+    if isinstance(kind, Array) and isinstance(value, list):
+        return next(filter(None, (misfit(kind.element, each, f"{name}[{n}]") for n, each in enumerate(value))), "")
+    if isinstance(kind, Map | Struct) and isinstance(value, dict):
+        fields = dict(kind.fields) if isinstance(kind, Struct) else dict.fromkeys(value, kind.value)
+        if strange := [field for field in value if field not in fields]:
+            return f"{name} has no field {strange[0]!r}"
+        return next(filter(None, (misfit(fields[field], each, f"{name}.{field}") for field, each in value.items())), "")
+    known = next((ways for of, ways in WRITTEN.items() if isinstance(kind, of)), ())
+    if isinstance(value, known) and (bool in known or not isinstance(value, bool)):
+        return ""
+    return f"{name} is {kind}, not {value!s:.40}"
 
 
 def _words(text: str) -> Iterator[str]:

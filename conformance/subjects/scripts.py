@@ -1,6 +1,10 @@
 """What the scripts of all frameworks have in common, written into each of them as it stands here."""
 
+import ast
+from collections.abc import Callable
 from datetime import date, datetime, timedelta
+from inspect import getsource
+from typing import Any
 
 
 def back(value: object, ms: int, first: int, last: int) -> object:
@@ -18,3 +22,14 @@ def back(value: object, ms: int, first: int, last: int) -> object:
             if (first + ms) * unit <= value <= (last + ms) * unit:
                 return value - type(value)(ms * unit)
     return value
+
+
+def in_a_script(function: Callable[..., Any]) -> str:
+    """The source of a function, without the types of its arguments: a script does not import them."""
+    tree = ast.parse(getsource(function))
+    (written,) = tree.body
+    assert isinstance(written, ast.FunctionDef)
+    written.returns = None
+    for argument in written.args.args:
+        argument.annotation = None
+    return ast.unparse(tree) + "\n\n\n"

@@ -27,6 +27,7 @@ class Setup:
         files: the number of files of a micro-batch.
         bounded: all rows are there from the beginning, and end.
         where: what else the engine runs on; "" for its default.
+        through: the rows come through a query of the engine that changes none of them.
         begun: so many micro-batches run before a restart, and their output is not shown; 0 for none.
         by: who runs these: ITSELF, PREVIOUS or NOBODY.
     """
@@ -37,6 +38,7 @@ class Setup:
     files: int = 1
     bounded: bool = False
     where: str = ""
+    through: bool = False
     begun: int = 0
     by: str = ITSELF
 
@@ -49,6 +51,7 @@ class Setup:
             max(self.files, other.files),
             self.bounded or other.bounded,
             self.where or other.where,
+            self.through or other.through,
             max(self.begun, other.begun),
             self.by if other.by == ITSELF else other.by,
         )

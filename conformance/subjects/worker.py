@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from conformance.execution.output import private_stdout
+from conformance.execution.environments import cache_folder
 from conformance.model.engine import CannotRun
 from conformance.model.values import Json
 from conformance.plugins import loading
@@ -26,6 +26,7 @@ from conformance.subjects.elsewhere import Beginner, Place
 from conformance.subjects.found import chosen, driver_of, drivers, next_versions, subjects_in
 from conformance.subjects.rows import Row, sample_rows
 from conformance.subjects.subject import Subject
+from conformance.support.output import private_stdout
 from conformance.support.plain import Plain
 
 
@@ -101,9 +102,10 @@ def work(request: Request, tell: Callable[[Json], None]) -> None:
             continue
         try:
             for subject in subjects:
+                name = subject.name
                 tell({"report": _report(driver, subject, request, clock.next(), tell).to_json()})
         except CannotRun as error:
-            tell({"cannot": str(error)})
+            tell({"cannot": f"{name}: {error}"})
         finally:
             if driver.before:
                 driver.before.close()
@@ -203,7 +205,8 @@ def _with_scripts(
             out = Path(request.out) / f"{subject.name}-{finding.question}.py"
             out.parent.mkdir(parents=True, exist_ok=True)
             title = f"{subject.name}: {why}"
-            if script := driver.script(subject, pair, title, Path(request.file), out):
+            file = Path(request.next_file or request.file)
+            if script := driver.script(subject, pair, title, file, out):
                 out.write_text(script, encoding="utf-8")
                 finding = replace(finding, script=str(out))
         findings.append(finding)
@@ -212,6 +215,8 @@ def _with_scripts(
 
 def main(arguments: Sequence[str]) -> None:
     events = private_stdout()
+    # Hypothesis keeps a table of characters, by default in the folder that it is called in.
+    os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(cache_folder() / "hypothesis"))
 
     def tell(event: Json) -> None:
         events.write(json.dumps(event) + "\n")

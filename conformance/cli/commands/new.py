@@ -68,7 +68,7 @@ def adapter_(name: str, to: Path | None) -> None:
 
 def _installed(side: str) -> bool:
     """Whether an engine of the framework of a side can run here."""
-    package = port_sides()[side].__module__.rpartition(".")[0]
+    package = port_sides()[side].__module__.rpartition(".ports.")[0]
     for engine in map(load_engine, engine_ids()):
         if type(engine).__module__.startswith(f"{package}."):
             with suppress(CannotRun):

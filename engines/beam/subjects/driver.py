@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 from conformance.engines.beam.runners import environment, prism_binary
 from conformance.engines.beam.subjects import looking
 from conformance.engines.beam.subjects.script import FNAPI, PRISM, script
+from conformance.engines.beam.subjects.through import unchanged
 from conformance.engines.beam.subjects.waiting import ended
 from conformance.model.engine import CannotRun
 from conformance.model.types import Timestamp, changed
@@ -69,6 +70,7 @@ QUESTIONS = (
     questions.ORDER,
     questions.SPLITS,
     questions.EMPTY,
+    replace(questions.THROUGH, means="Transforms before it that change no element change nothing."),
     questions.TIME,
     replace(questions.BOUNDED, means="The same rows as bounded input give the same answer."),
     Question("fnapi", "FnApiRunner over bounded input gives the same answer.", partial(_on, FNAPI)),
@@ -206,6 +208,7 @@ def _inputs(subject: Subject, pipeline: Any, given: Given, setup: Setup, clock: 
         else:
             mine = made[of] if isinstance(made, dict) else made | f"rows {of}" >> beam.Filter(partial(_is_of, of))
         elements = mine | f"element {of}" >> beam.Map(partial(_element, subject))
+        elements = unchanged(elements, of) if setup.through else elements
         found[of] = _windowed(subject, of, elements)
     return found
 

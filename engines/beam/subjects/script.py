@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from conformance.subjects.questions import FIRST, LAST
 from conformance.subjects.rows import Delivery, written
-from conformance.subjects.scripts import back
+from conformance.subjects.scripts import back, in_a_script
 
 if TYPE_CHECKING:
     from conformance.subjects.questions import Pair
@@ -112,7 +112,7 @@ def plain(value):
     return value
 
 
-{back}
+{unchanged}{back}
 
 def lines(rows, moved):
     rows = [{{name: value for name, value in row.items() if name not in IGNORED}} for row in rows]
@@ -168,7 +168,7 @@ def rows(pipeline, batches, bounded, tagged):
     return {{of: made | f"rows {{of}}" >> beam.Filter(lambda pair, of: pair[0] == of, of) for of in INPUTS}}
 
 
-def run(batches, where="", bounded=False):
+def run(batches, where="", bounded=False, through=False):
     taken.clear()
     from apache_beam.runners.direct.direct_runner import BundleBasedDirectRunner
     from apache_beam.runners.portability.fn_api_runner.fn_runner import FnApiRunner
@@ -182,6 +182,7 @@ def run(batches, where="", bounded=False):
     inputs = {{}}
     for of, mine in rows(pipeline, batches, bounded, where != "{prism}").items():
         inputs[of] = mine | f"element {{of}}" >> beam.Map(element)
+        inputs[of] = unchanged(inputs[of], of) if through else inputs[of]
         if windowing is not None:
             into = windowing if isinstance(windowing, beam.PTransform) else beam.WindowInto(windowing)
             inputs[of] = inputs[of] | f"windows {{of}}" >> into
@@ -218,12 +219,14 @@ def script(subject: Subject, pair: Pair, title: str, file: Path, out: Path, seen
     subject's timers go by the clock."""
     from conformance.engines.beam.subjects.looking import MAIN
     from conformance.engines.beam.subjects.sink import key_of_pairs, output_key
+    from conformance.engines.beam.subjects.through import unchanged
     from conformance.model.types import Timestamp
 
     version, clock = seen
     setup = pair.varied.setup
-    told = {name: value for name, value in (("where", setup.where), ("bounded", setup.bounded)) if value}
+    told = {name: value for name in ("where", "bounded", "through") if (value := getattr(setup, name))}
     what = setup.where or ("bounded input" if setup.bounded else "delivered otherwise")
+    what = "behind transforms that change nothing" if setup.through else what
     return TEMPLATE.format(
         title=title,
         file=out.name,
@@ -242,7 +245,8 @@ def script(subject: Subject, pair: Pair, title: str, file: Path, out: Path, seen
         key=key_of_pairs(subject),
         ignored=list(subject.output.ignored),
         back=getsource(back),
-        moved=pair.moved,
+        unchanged=in_a_script(unchanged) if setup.through else "",
+        moved=pair.varied.moved,
         first=FIRST,
         last_time=LAST,
         clock=clock,

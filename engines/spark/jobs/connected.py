@@ -1,10 +1,9 @@
-"""Spark Connect beside a classic session: a server in the session's JVM, and for each pack a process that is a client
-of the server.
+"""Spark Connect beside a classic session: a server in the session's JVM, and a process that is a client of the server.
 
 The functions of PySpark are those of a classic session or of a remote one in all of a process (Spark 4.3.0).
 
-``python -m conformance.engines.spark.jobs.connected ADDRESS FOLDER`` is the client: it runs the job in ``FOLDER /
-JOB``, and leaves its answer in ``FOLDER / ANSWER``.
+``python -m conformance.engines.spark.jobs.connected ADDRESS`` is the client. It reads a folder a line, does the job in
+``FOLDER / JOB``, leaves the answer in ``FOLDER / ANSWER``, and writes a line.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ from conformance.engines.spark.runtime import session
 from conformance.model.engine import CannotRun, Engine, NotDriven
 from conformance.model.program import Program
 from conformance.model.runs import Pack, PackRun
+from conformance.support.output import private_stdout
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -36,8 +37,10 @@ JOB, ANSWER = "job.pickle", "answer.pickle"
 
 
 def run(engine: Engine, spark: SparkSession, pack: Pack, programs: Mapping[str, Program], folder: Path) -> PackRun:
-    """The run of a pack through Spark Connect, on an engine that is not open. Raises as ``call`` does."""
-    answer: PackRun = call(spark, _run, (engine, pack, dict(programs)), folder)
+    """The run of a pack through Spark Connect, on an engine that is not open, in a process of its own. Raises as
+    ``Client`` does."""
+    with closing(Client(spark)) as client:
+        answer: PackRun = client.call(_run, (engine, pack, dict(programs)), folder)
     return answer
 
 
@@ -48,28 +51,49 @@ def _run(folder: Path, engine: Engine, pack: Pack, programs: Mapping[str, Progra
     return answer
 
 
-def call(spark: SparkSession, function: Callable[..., Any], arguments: tuple[Any, ...], folder: Path) -> Any:
-    """What a function gives for a folder and arguments, in a process that reaches Spark through Connect.
+class Client:
+    """A process that reaches Spark through Connect, for one job after the other.
 
     Raises:
-        NotDriven: the function did, or PySpark has no server of Spark Connect beside the classic session (3.5.9).
-        RuntimeError: the function or its process failed.
+        NotDriven: PySpark has no server of Spark Connect beside the classic session (3.5.9).
     """
-    from pyspark import cloudpickle
 
-    address = _address(spark)
-    (folder / JOB).write_bytes(cloudpickle.dumps((function, arguments)))
-    done = subprocess.run(
-        [sys.executable, "-m", "conformance.engines.spark.jobs.connected", address, str(folder)],
-        stdin=subprocess.DEVNULL,
-        check=False,
-    )
-    if done.returncode:
-        raise RuntimeError(f"the client of Spark Connect ended with code {done.returncode}")
-    answer = pickle.loads((folder / ANSWER).read_bytes())
-    if isinstance(answer, Exception):
-        raise answer
-    return answer
+    def __init__(self, spark: SparkSession) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "conformance.engines.spark.jobs.connected", _address(spark)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def call(self, function: Callable[..., Any], arguments: tuple[Any, ...], folder: Path) -> Any:
+        """What a function gives for a folder and arguments.
+
+        Raises:
+            NotDriven: the function did.
+            RuntimeError: the function or the process failed.
+        """
+        from pyspark import cloudpickle
+
+        (folder / JOB).write_bytes(cloudpickle.dumps((function, arguments)))
+        if not self._done(folder):
+            raise RuntimeError(f"the client of Spark Connect ended with code {self._process.wait()}")
+        answer = pickle.loads((folder / ANSWER).read_bytes())
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def _done(self, folder: Path) -> bool:
+        """Whether the process lives to do the job of a folder."""
+        assert self._process.stdin
+        assert self._process.stdout
+        with suppress(BrokenPipeError):
+            print(folder, file=self._process.stdin, flush=True)
+        return bool(self._process.stdout.readline())
+
+    def close(self) -> None:
+        with suppress(BrokenPipeError):
+            self._process.communicate()
 
 
 def _address(spark: SparkSession) -> str:
@@ -83,18 +107,24 @@ def _address(spark: SparkSession) -> str:
     return f"sc://127.0.0.1:{port}"
 
 
-def main(address: str, folder: Path) -> None:
-    function, arguments = pickle.loads((folder / JOB).read_bytes())
+def main(address: str) -> None:
     session.configure({session.MASTER: address})
-    answer: Any
+    done = private_stdout()
+    for line in sys.stdin:
+        folder = Path(line.removesuffix("\n"))
+        (folder / ANSWER).write_bytes(pickle.dumps(_answer(folder)))
+        print("done", file=done, flush=True)
+
+
+def _answer(folder: Path) -> Any:
     try:
-        answer = function(folder, *arguments)
+        function, arguments = pickle.loads((folder / JOB).read_bytes())
+        return function(folder, *arguments)
     except (NotDriven, CannotRun) as error:
-        answer = NotDriven(str(error))
+        return NotDriven(str(error))
     except Exception as error:
-        answer = RuntimeError(session.cause(error))
-    (folder / ANSWER).write_bytes(pickle.dumps(answer))
+        return RuntimeError(session.cause(error))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]))
+    main(sys.argv[1])

@@ -21,18 +21,20 @@ from conformance.engines.spark.driving.proof import millis
 from conformance.engines.spark.runtime import releases, running, session
 from conformance.engines.spark.subjects.facts import facts_of
 from conformance.engines.spark.subjects.questions import CONNECT, QUESTIONS
-from conformance.model.engine import NotDriven
+from conformance.engines.spark.subjects.through import unchanged
+from conformance.model.engine import CannotRun, NotDriven
 from conformance.model.values import Json
 from conformance.subjects.answers import Answer, Ran, told
 from conformance.subjects.driver import Facts
 from conformance.subjects.elsewhere import Began
 from conformance.subjects.questions import Question
 from conformance.subjects.schema import InvalidSubject
-from conformance.subjects.setup import NOBODY, PREVIOUS, Given, Setup
+from conformance.subjects.setup import NOBODY, PLAIN, PREVIOUS, Given, Setup
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from conformance.engines.spark.jobs.connected import Client
     from conformance.subjects.elsewhere import Beginner
     from conformance.subjects.questions import Pair
     from conformance.subjects.subject import Subject
@@ -63,6 +65,7 @@ class SparkSubjects:
     def __init__(self) -> None:
         self.before: Beginner | None = None
         self._spark: Any = None
+        self._client: Client | None = None
         self._early = False
         self._folder = Path()
 
@@ -86,6 +89,7 @@ class SparkSubjects:
             self._spark = session.start(folder)
 
     def close(self) -> None:
+        self._without_client()
         if self._spark is not None:
             session.stop()
         self._spark = None
@@ -101,13 +105,19 @@ class SparkSubjects:
         return facts
 
     def run(self, subject: Subject, given: Given, setup: Setup) -> Ran:
+        ran = self._ran(subject, given, setup)
+        if ran.error and (how := session.gone()):
+            raise CannotRun(how)
+        return ran
+
+    def _ran(self, subject: Subject, given: Given, setup: Setup) -> Ran:
         folder = Path(tempfile.mkdtemp(prefix="subject-", dir=self._folder))
         try:
             if setup.where == CONNECT:
                 return self._through_connect(subject, folder, given, replace(setup, where=""))
             spark = self._session(subject, setup.settings)
             if setup.bounded:
-                return self._in_one(subject, spark, folder, given)
+                return self._in_one(subject, spark, folder, given, setup)
             return self._streamed(subject, spark, folder, given, setup)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
@@ -116,7 +126,8 @@ class SparkSubjects:
         """Run a query over the input that a folder has, with a new checkpoint."""
         rows: dict[int, list[Any]] = {}
         progress: list[dict[str, Any]] = []
-        error = self._query(subject, self._session(subject, settings), folder, files, (rows, progress))
+        made = self._session(subject, settings)
+        error = self._query(subject, made, folder, Setup(files=files), (rows, progress))
         return Began(_operators(progress), max(rows, default=-1) + 1, error)
 
     def script(self, subject: Subject, pair: Pair, title: str, file: Path, out: Path) -> str:
@@ -133,21 +144,29 @@ class SparkSubjects:
     # A run
 
     def _through_connect(self, subject: Subject, folder: Path, given: Given, setup: Setup) -> Ran:
-        from conformance.engines.spark.jobs import connected
+        from conformance.engines.spark.jobs.connected import Client
 
         try:
-            return connected.call(self._spark, _as_a_client, (subject, given, setup), folder)
+            self._client = self._client or Client(self._spark)
+            ran: Ran = self._client.call(_as_a_client, (subject, given, setup), folder)
         except (NotDriven, RuntimeError) as error:
+            self._without_client()  # one that has ended answers nothing more
             return Ran(error=str(error))
+        return ran
+
+    def _without_client(self) -> None:
+        if self._client is not None:
+            self._client.close()
+        self._client = None
 
     def _session(self, subject: Subject, settings: Mapping[str, str]) -> SparkSession:
         spark: SparkSession = session.own(self._spark, {**subject.settings, **settings})
         return spark
 
-    def _in_one(self, subject: Subject, spark: SparkSession, folder: Path, given: Given) -> Ran:
+    def _in_one(self, subject: Subject, spark: SparkSession, folder: Path, given: Given, setup: Setup) -> Ran:
         _write(subject, folder, given, range(len(given)), 1)
         try:
-            output = self._output(subject, spark, folder, streaming=False)
+            output = self._output(subject, spark, folder, streaming=False, setup=setup)
             return Ran({0: _rows(running.collected(output))})
         except InvalidSubject as error:
             return Ran(error=str(error))
@@ -173,9 +192,9 @@ class SparkSubjects:
                     return Ran(error=began.error)
                 continue
             fails = max(rows, default=-1) + 1 if begin == setup.fails else -1
-            error = self._query(subject, spark, folder, setup.files, (rows, progress), fails)
+            error = self._query(subject, spark, folder, setup, (rows, progress), fails)
             if INJECTED in error:
-                error = self._query(subject, spark, folder, setup.files, (rows, progress))
+                error = self._query(subject, spark, folder, setup, (rows, progress))
             if error:
                 return Ran(error=error)
         operators = [operator for report in progress for operator in report["stateOperators"]]
@@ -211,14 +230,14 @@ class SparkSubjects:
         subject: Subject,
         spark: SparkSession,
         folder: Path,
-        files: int,
+        setup: Setup,
         taken: tuple[dict[int, list[Any]], list[dict[str, Any]]],
         fails: int = -1,
     ) -> str:
         """Run a query over all files that it has not seen; what it failed with, in a line. Rows by micro-batch and
         progress are added to those ``taken``. ``fails`` is the micro-batch that fails."""
         try:
-            output = self._output(subject, spark, folder, streaming=True, files=files)
+            output = self._output(subject, spark, folder, streaming=True, setup=setup)
             sink = running.Sink(fails=fails, most=sum(1 for _ in folder.glob("input*/*.json")) + IDLE)
             found, reports, failed = running.run_query(output, folder / "checkpoint", subject.output.mode, {}, sink)
         except InvalidSubject as unusable:
@@ -231,7 +250,7 @@ class SparkSubjects:
         return session.cause(failed) if failed else ""
 
     def _output(
-        self, subject: Subject, spark: SparkSession, folder: Path, streaming: bool, files: int = 1
+        self, subject: Subject, spark: SparkSession, folder: Path, streaming: bool, setup: Setup = PLAIN
     ) -> DataFrame:
         """What the function makes of its inputs. Raises InvalidSubject."""
         from pyspark.sql import DataFrame
@@ -241,8 +260,9 @@ class SparkSubjects:
             path = folder / f"input{'-' if of else ''}{of}"
             path.mkdir(exist_ok=True)
             try:
-                reader: Any = spark.readStream.option("maxFilesPerTrigger", files) if streaming else spark.read
-                inputs[of] = reader.schema(each.schema).json(str(path))
+                reader: Any = spark.readStream.option("maxFilesPerTrigger", setup.files) if streaming else spark.read
+                rows = reader.schema(each.schema).json(str(path))
+                inputs[of] = unchanged(rows) if setup.through else rows
             except Exception as error:
                 said = f"Spark does not take the schema {each.schema!r}: {session.cause(error)}"
                 raise InvalidSubject(f"subject {subject.name}: {said}") from None

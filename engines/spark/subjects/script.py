@@ -10,9 +10,10 @@ from pathlib import Path
 from pprint import pformat
 from typing import TYPE_CHECKING
 
+from conformance.engines.spark.subjects.through import unchanged
 from conformance.subjects.questions import FIRST, LAST
 from conformance.subjects.rows import Delivery, rows_in, written
-from conformance.subjects.scripts import back
+from conformance.subjects.scripts import back, in_a_script
 
 if TYPE_CHECKING:
     from conformance.subjects.questions import Pair, Run
@@ -83,6 +84,7 @@ def run(
     settings={{}},
     files=1,
     bounded=False,
+    through=False,
     begun=0,
     by={name},
     only=False,
@@ -110,7 +112,8 @@ def run(
         reader = spark.read if bounded else spark.readStream.option("maxFilesPerTrigger", files)
         inputs = {{}}
         for name, schema in SCHEMAS.items():
-            inputs[name] = reader.schema(schema).json(str(folder / f"input-{{name}}"))
+            rows = reader.schema(schema).json(str(folder / f"input-{{name}}"))
+            inputs[name] = unchanged(rows) if through else rows
         return version(*inputs.values()) if "" in inputs else version(**inputs)
 
     def query(version, last_fails):
@@ -167,7 +170,7 @@ def run(
     return rows, [operators[0] if begun else [], behind], counts
 
 
-{back}
+{unchanged}{back}
 
 def lines(rows, moved):
     rows = [row for row in rows if row.get(KEY) not in CLOSING]
@@ -254,8 +257,10 @@ def script(
         "settings": dict(setup.settings),
         "files": setup.files,
         "bounded": setup.bounded,
+        "through": setup.through,
     }
-    plain: dict[str, object] = {"restarts": (), "fails": None, "settings": {}, "files": 1, "bounded": False}
+    plain: dict[str, object] = {"restarts": (), "fails": None, "settings": {}, "files": 1}
+    plain |= {"bounded": False, "through": False}
     common = {
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "2",
@@ -273,7 +278,8 @@ def script(
         yes=yes,
         no=no,
         back=getsource(back),
-        moved=pair.moved,
+        unchanged=in_a_script(unchanged) if setup.through else "",
+        moved=pair.varied.moved,
         first=FIRST,
         last=LAST,
         ignored=list(subject.output.ignored),
@@ -336,6 +342,8 @@ def _what(plain: Run, varied: Run) -> str:
         return f"micro-batch {setup.fails} fails once behind its sink"
     if setup.settings:
         return ", ".join(f"{name}={value}" for name, value in setup.settings.items())
+    if setup.through:
+        return "behind a query that changes no row"
     if setup.files > 1:
         return f"{setup.files} files a micro-batch"
     return "delivered otherwise" if plain.delivery != varied.delivery else "once more"

@@ -5,7 +5,7 @@ from itertools import product
 
 import pytest
 
-from conformance.confirmation.owed import OWED, Kind, Known, Mode, confirmed_here, owed_to_new, owed_to_stored
+from conformance.confirmation.owed import OWED, Kind, Known, Mode, concerns, confirmed_here, owed_to_new, owed_to_stored
 from conformance.model.case import Case
 from conformance.model.engine import EngineInfo
 from conformance.model.schedule import Advance, Deliver, Event, Schedule
@@ -93,6 +93,16 @@ def test_a_witness_is_confirmed_here_where_all_its_runs_failed():
     assert not confirmed_here(witness(HERE), replace(INFO, adapter="another"))
     assert not confirmed_here(witness(HERE), replace(INFO, id="other"))
     assert not confirmed_here(witness(replace(HERE, failed=2)), INFO)
+
+
+def test_a_witness_of_a_named_release_says_nothing_new_of_the_installed_one():
+    of_a_release = replace(witness(HERE), engine="fake@1")
+    newer = replace(INFO, environment={"fake": "2"})
+    assert not concerns(of_a_release, newer)
+    assert concerns(of_a_release, INFO)  # the release is the one that is installed
+    assert concerns(of_a_release, replace(newer, id="fake@2"))
+    assert concerns(witness(), newer)
+    assert not concerns(witness(), replace(INFO, id="other"))
 
 
 def test_after_a_change_of_the_adapter_one_witness_runs_alone_again():

@@ -33,7 +33,7 @@ from conformance.subjects.rows import (
     in_time,
     keeps_promise,
     moved,
-    other_order,
+    other_orders,
     sample_rows,
     span_of,
     written,
@@ -230,13 +230,32 @@ def test_a_time_may_be_a_whole_number():
     assert written(mine, Row({"user": "a"}, START)) == {"user": "a", "page": None, "at": START}
 
 
-@pytest.mark.parametrize("wild", [True, False])
-def test_another_order_keeps_the_promise_of_the_watermark(wild):
+def test_other_orders_keep_the_promise_of_the_watermark():
     rows = [Row({}, START + 3_000 * n, nr=n) for n in range(40)]
-    orders = [other_order(rows, 10_000, Random(seed), wild) for seed in range(50)]
+    orders = [order for seed in range(50) for order in other_orders(rows, 10_000, Random(seed))]
     assert all(keeps_promise([order], 10_000) for order in orders)
     assert any(not keeps_promise([order], 5_000) for order in orders)
     assert all(sorted(row.nr for row in order) == list(range(40)) for order in orders)
+
+
+@pytest.mark.parametrize("delay", [10_000, 0, None])
+def test_of_two_rows_of_one_time_each_comes_first_in_one_of_the_orders(delay):
+    rows = [Row({}, START + 3_000 * (n // 2), nr=n) for n in range(40)]
+    for seed in range(20):
+        one, other = ([row.nr for row in order] for order in other_orders(rows, delay, Random(seed)))
+        for n in range(0, 40, 2):
+            assert (one.index(n) < one.index(n + 1)) != (other.index(n) < other.index(n + 1))
+
+
+def test_rows_are_drawn_that_differ_in_one_column_alone():
+    rows = draw(declared(counting, schema="user string, a int, b int, at timestamp"), span_of([], 10_000), 24, 1)
+    alike = [
+        sum(one.values[name] != other.values[name] for name in one.values)
+        for one in rows
+        for other in rows
+        if one.nr < other.nr and one.case == other.case and one.at == other.at
+    ]
+    assert alike.count(1) > 12
 
 
 def test_sample_rows_are_taken_as_they_are_and_mixed(tmp_path):
@@ -256,6 +275,8 @@ def test_sample_rows_are_taken_as_they_are_and_mixed(tmp_path):
         ("[1]", "a row is an object of columns"),
         ('{"usr": "a", "at": 1}', "'usr' is no column of the schema"),
         ('{"user": "a", "at": "noon"}', "at is ISO 8601 or ms since the epoch, not 'noon'"),
+        ('{"user": {"x": 1}, "at": 1}', "user is string, not {'x': 1}"),
+        ('{"user": true, "at": 1}', "user is string, not True"),
     ],
 )
 def test_a_bad_sample_row_is_named_by_its_line(line, says):
