@@ -9,7 +9,8 @@ its items does. A violated guarantee fails its item, with the witness as text; w
 unknown are skipped, with the reason.
 
 Files called ``subject_*.py`` (``conformance_subjects``) have subjects: a user's own queries or pipelines, an item each.
-They are asked what ``conformance subject`` asks, for as long as ``--conformance-budget 60s`` says.
+They are asked what ``conformance subject`` asks, for as long as ``--conformance-budget 60s`` says. What failed in the
+last run is asked first. A test of your own asks a subject by the fixture ``conformance_ask``.
 
 Nothing heavy is imported unless ``--conformance`` is given.
 """
@@ -17,7 +18,7 @@ Nothing heavy is imported unless ``--conformance`` is given.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
     from conformance.model.scenario import Guarantee, Scenario
     from conformance.results.baseline import Baseline, Place
     from conformance.results.results import Results
+    from conformance.subjects.asking import Report
     from conformance.subjects.process import Told
+    from conformance.subjects.subject import Subject
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -114,8 +117,7 @@ class ScenarioFile(pytest.File):
     @property
     def out(self) -> Path:
         """The folder of the file's run."""
-        cache = self.config.cache
-        return Path(cache.mkdir("conformance")) / self.path.stem if cache else Path("build")
+        return _folder(self.config, self.path.stem)
 
     def ran(self) -> tuple[Results, Baseline]:
         """The results of the file's run. The first call runs the file."""
@@ -233,8 +235,7 @@ class SubjectFile(pytest.File):
             from conformance.subjects.process import ask_all
             from conformance.subjects.worker import Request
 
-            cache = getattr(self.config, "cache", None)  # there is none with -p no:cacheprovider
-            out = Path(cache.mkdir("conformance")) / self.path.stem if cache else Path("build")
+            out = _folder(self.config, self.path.stem)
             budget = self.config.getoption("--conformance-budget")
             request = Request(
                 str(self.path),
@@ -246,6 +247,51 @@ class SubjectFile(pytest.File):
         return self._told
 
 
+@pytest.fixture
+def conformance_ask(request: pytest.FixtureRequest) -> Callable[..., Report]:
+    """Asks a subject its questions, or some of them, and fails the test where one is violated:
+    ``conformance_ask(visits, "order", budget="30s")``. Returns the report."""
+
+    def ask(subject: Subject, *questions: str, budget: str = "") -> Report:
+        from inspect import getsourcefile, unwrap
+
+        from conformance.cli.options import seconds_of
+        from conformance.subjects.process import ask_all
+        from conformance.subjects.worker import Request
+
+        file = Path(str(getsourcefile(unwrap(subject.function))))
+        out = _folder(request.config, file.stem)
+        seconds = seconds_of(budget) if budget else 0
+        asked = Request(str(file), (subject.name,), questions, budget=seconds, out=str(out))
+        try:
+            return _answered(ask_all(asked, out / "engine.log", lambda line: None), subject.name)
+        except NotKept as broken:
+            pytest.fail(str(broken), pytrace=False)
+
+    return ask
+
+
+def _folder(config: pytest.Config, name: str) -> Path:
+    cache = getattr(config, "cache", None)  # there is none with -p no:cacheprovider
+    return Path(cache.mkdir("conformance")) / name if cache else Path("build")
+
+
+def _answered(told: Told, subject: str) -> Report:
+    """The report on a subject. Fails where a question is violated, or where it was not asked."""
+    from conformance.subjects.asking import Verdict
+
+    report = next((report for report in told.reports if report.subject == subject), None)
+    if report is None or report.error:
+        raise NotKept(report.error if report else told.unusable or "; ".join(told.cannot) or "it was not asked")
+    violated = [finding for finding in report.findings if finding.verdict is Verdict.VIOLATED]
+    if violated:
+        lines = (
+            f"{f.question}: {f.means}\n    {f.why}" + (f"\n    python {f.script}" if f.script else "") for f in violated
+        )
+        raise NotKept("\n".join(lines))
+    return report
+
+
 class SubjectItem(pytest.Item):
     """A subject under all questions."""
 
@@ -254,19 +300,7 @@ class SubjectItem(pytest.Item):
     def runtest(self) -> None:
         from conformance.subjects.asking import Verdict
 
-        told = self.parent.told()
-        report = next((report for report in told.reports if report.subject == self.name), None)
-        if report is None:
-            raise NotKept(told.unusable or "; ".join(told.cannot) or "it was not asked")
-        if report.error:
-            raise NotKept(report.error)
-        violated = [finding for finding in report.findings if finding.verdict is Verdict.VIOLATED]
-        if violated:
-            lines = (
-                f"{f.question}: {f.means}\n    {f.why}" + (f"\n    python {f.script}" if f.script else "")
-                for f in violated
-            )
-            raise NotKept("\n".join(lines))
+        report = _answered(self.parent.told(), self.name)
         if not any(finding.verdict is Verdict.HOLDS for finding in report.findings):
             pytest.skip(report.findings[0].why)
 

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -33,7 +34,7 @@ from conformance.subjects.questions import (
     together,
     without,
 )
-from conformance.subjects.reduction import fewer_rows, plainer
+from conformance.subjects.reduction import fewer_rows, fewest, plainer
 from conformance.subjects.rows import (
     BATCHES,
     CLOSING,
@@ -146,12 +147,14 @@ class Options:
         seed: what cases are drawn with.
         budget: seconds; rounds with other cases go on until they are over. None for one round.
         sample: the user's own rows.
+        known: question -> a pair that failed before.
     """
 
     questions: tuple[str, ...] = ()
     seed: int = 1
     budget: float | None = None
     sample: tuple[Row, ...] = ()
+    known: Mapping[str, Pair] = field(default_factory=dict)
 
 
 class OutOfTime(Exception):
@@ -160,6 +163,15 @@ class OutOfTime(Exception):
 
 class Refused(Exception):
     """The engine refuses a next version. The message is the engine's."""
+
+
+@dataclass(frozen=True)
+class Together:
+    """Changes that together change an answer: the runs, and what is wrong (case -> words)."""
+
+    layers: tuple[Question, ...]
+    pair: Pair
+    wrong: Mapping[int, str]
 
 
 Failing = tuple[Pair, str]
@@ -205,6 +217,7 @@ class Asking:
         self.packed, self.note = self._proved(first)
         found = {question.id: self._left_out(question) for question in self._questions()}
         answers = self._answers(first)
+        self._ask_again(found)
         number = 0
         while True:
             number += 1
@@ -440,6 +453,17 @@ class Asking:
         wanted, behind = self.options.questions, self.subject.previous is not None
         return [q for q in self.driver.questions if (not wanted or q.id in wanted) and q.versions == behind]
 
+    def _ask_again(self, found: dict[str, Finding]) -> None:
+        """Asks the pairs that failed before. One that fails again is the verdict on its question."""
+        for question in self._questions():
+            pair = self.options.known.get(question.id)
+            if pair is None or found[question.id].why or self._left() <= 0:
+                continue
+            if why := self._fails(question, pair):
+                self.say(f"{question.id}: fails as it did before")
+                self.failing[question.id] = pair, why
+                found[question.id] = replace(found[question.id], verdict=Verdict.VIOLATED, cases=1, why=why)
+
     def _left_out(self, question: Question) -> Finding:
         why = self.facts.refused.get(question.id, "")
         if question.id in self.subject.leave_out and question.id not in self.options.questions:
@@ -449,7 +473,8 @@ class Asking:
     def _asked_together(
         self, open_: Sequence[Question], found: Mapping[str, Finding], number: int
     ) -> dict[str, Finding]:
-        """The verdicts on the questions that all hold in one run; none where it says nothing of each of them."""
+        """The verdicts on questions that one run asks together: they hold, or some of them, isolated, do not. None on a
+        question that says more by itself."""
         layers = [q for q in open_ if q.layer and (found[q.id].cases or not found[q.id].why)]
         done: dict[str, Finding] = {}
         try:
@@ -458,40 +483,49 @@ class Asking:
                 done[question.id] = self._ask(question, number, found[question.id])
                 if done[question.id].verdict is Verdict.VIOLATED:
                     return done
-            for mine in (layers, [q for q in layers if not q.refusable]):
-                if len(mine) < 2:
-                    continue
-                wrong, cases, rows = self._all_at_once(mine, number)
-                if not wrong and rows:
-                    self.say(f"{', '.join(q.id for q in mine)}: hold")
-                    self._layered = len(mine)
-                    return done | {
-                        q.id: replace(
-                            found[q.id],
-                            verdict=Verdict.HOLDS,
-                            cases=found[q.id].cases + cases,
-                            rows=found[q.id].rows + rows,
-                            why="",
-                        )
-                        for q in mine
-                    }
+            while len(layers) > 1:
+                self._check_time()
+                failing, cases, rows = self._all_at_once(layers, number)
+                if failing is None:
+                    if rows:
+                        self.say(f"{', '.join(q.id for q in layers)}: hold")
+                        self._layered = len(layers)
+                        done |= {q.id: _held(found[q.id], cases, rows) for q in layers}
+                    break
+                question, others = failing.layers[0], failing.layers[1:]
+                layers = [q for q in layers if q is not question]
+                if others or not question.refusable:  # what an engine may refuse is asked by itself
+                    done[question.id] = self._violated(
+                        question, failing.pair, failing.wrong, found[question.id], others
+                    )
         except (NotAsked, OutOfTime):
             pass
         return done
 
-    def _all_at_once(self, layers: Sequence[Question], number: int) -> tuple[bool, int, int]:
-        """(whether anything differs in runs that have all of these changes, the cases asked, the rows compared)."""
+    def _all_at_once(self, layers: Sequence[Question], number: int) -> tuple[Together | None, int, int]:
+        """(the fewest of these changes that together change an answer, None where all of them change none, the cases
+        asked, the rows compared)."""
         cases = rows = 0
-        name = "+".join(question.id for question in layers)
-        for asked in self._deliveries(name, number):
-            self._check_time()
-            question = replace(layers[0], judge=same, refusable=False)
-            for run in together(layers, asked):
-                wrong, more_cases, more_rows = self._failures(question, Pair(Run(asked.delivery), run))
+        for asked in self._deliveries("at once", number):
+            base = asked.random.random()
+            for last in (False, True):
+                failing, more_cases, more_rows = self._tried(asked, base, last, layers)
                 cases, rows = cases + more_cases, rows + more_rows
-                if wrong:
-                    return True, cases, rows
-        return False, cases, rows
+                if failing:
+                    few = fewest(layers, partial(self._differs, asked, base, last))
+                    return self._tried(asked, base, last, few)[0] or failing, cases, rows
+        return None, cases, rows
+
+    def _differs(self, asked: Asked, base: float, last: bool, layers: Sequence[Question]) -> bool:
+        return self._tried(asked, base, last, layers)[0] is not None
+
+    def _tried(
+        self, asked: Asked, base: float, last: bool, layers: Sequence[Question]
+    ) -> tuple[Together | None, int, int]:
+        self._check_time()
+        pair = together(layers, asked, base, last)
+        wrong, cases, rows = self._failures(replace(layers[0], judge=same, refusable=False), pair)
+        return Together(tuple(layers), pair, wrong) if wrong else None, cases, rows
 
     def _deliveries(self, name: str, number: int) -> list[Asked]:
         """What a question is asked about in a round: all cases together, or some one by one."""
@@ -510,11 +544,7 @@ class Asking:
                     wrong, more_cases, more_rows = self._failures(question, pair)
                     cases, rows = cases + more_cases, rows + more_rows
                     if wrong:
-                        self.say(f"{question.id}: fails; reducing")
-                        pair, why = self._reduced(question, pair, wrong)
-                        why = self._what_of_the_state(pair) + why
-                        self.failing[question.id] = pair, why
-                        return replace(before, verdict=Verdict.VIOLATED, cases=cases, rows=rows, why=why)
+                        return self._violated(question, pair, wrong, replace(before, cases=cases, rows=rows))
                     if question.versions:
                         self._must_tell(question, pair)
         except Refused as words:
@@ -525,6 +555,23 @@ class Asking:
             return replace(before, cases=0, why="no case has an answer: nothing was compared")
         self.say(f"{question.id}: holds")
         return replace(before, verdict=Verdict.HOLDS, cases=cases, rows=rows, why="")
+
+    def _violated(
+        self,
+        question: Question,
+        pair: Pair,
+        wrong: Mapping[int, str],
+        before: Finding,
+        others: Sequence[Question] = (),
+    ) -> Finding:
+        """The verdict on a question that fails, alone or together with others, reduced."""
+        self.say(f"{question.id}: fails; reducing")
+        pair, why = self._reduced(question, pair, wrong)
+        why = self._what_of_the_state(pair) + why
+        if others:
+            why = f"together with {' and '.join(q.id for q in others)}, and not alone: {why}"
+        self.failing[question.id] = pair, why
+        return replace(before, verdict=Verdict.VIOLATED, why=why)
 
     def _must_tell(self, question: Question, pair: Pair) -> None:
         """Raises NotAsked where a query that begins behind the restart answers like one that had always run: then no
@@ -703,6 +750,10 @@ class Asking:
     def _done(self, found: Mapping[str, Finding]) -> bool:
         """Whether another round would ask nothing new."""
         return all(f.verdict is Verdict.VIOLATED or (f.why and not f.cases) for f in found.values())
+
+
+def _held(before: Finding, cases: int, rows: int) -> Finding:
+    return replace(before, verdict=Verdict.HOLDS, cases=before.cases + cases, rows=before.rows + rows, why="")
 
 
 def _error_in(said: str) -> str:

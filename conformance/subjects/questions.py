@@ -23,6 +23,7 @@ from conformance.subjects.rows import (
 from conformance.subjects.setup import PLAIN, PREVIOUS, Setup
 from conformance.subjects.subject import Subject
 from conformance.support.naming import counted
+from conformance.support.plain import Plain
 
 FIRST, LAST = START - 366 * 86_400_000, START + 3_660 * 86_400_000
 """Numbers between these are times of rows (ms)."""
@@ -32,7 +33,7 @@ MANY = 2 * BATCHES
 
 
 @dataclass(frozen=True)
-class Run:
+class Run(Plain):
     """A run to make: what is delivered, and how. ``moved`` says by how much (ms) its times are moved."""
 
     delivery: Delivery
@@ -41,7 +42,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Pair:
+class Pair(Plain):
     """Two runs that must answer alike. ``about`` is the question (id) that judges the runs as wholes, "" for one that
     compares answers."""
 
@@ -117,17 +118,20 @@ class Question:
     versions: bool = False
 
 
-def together(layers: Sequence[Question], asked: Asked) -> list[Run]:
-    """Runs that change what some questions change, each what the ones before it made: one with the first run of each
-    question, one with its last. Raises NotAsked."""
-    found = []
-    for which in (0, -1):
-        now, setup = asked, PLAIN
-        for question in layers:
-            run = list(question.make(now))[which]
-            now, setup = replace(now, delivery=run.delivery), setup.beside(run.setup)
-        found.append(Run(now.delivery, setup))
-    return found
+def together(layers: Sequence[Question], asked: Asked, base: float, last: bool) -> Pair:
+    """A run that changes what some questions change, each what the ones before it made, beside the plain one. What a
+    question draws does not depend on the others. ``last``: the run has the last run of each question, not the first;
+    a question with one run that is not drawn is in the first alone, if there are others. Raises NotAsked."""
+    now, setup = asked, PLAIN
+    for question in layers:
+        now = replace(now, random=Random(f"{base}/{last}/{question.id}"))
+        first, *more = question.make(now)
+        if last and not more and first.setup.of_settings and len(layers) > 1:
+            continue
+        run = more[-1] if last and more else first
+        now, setup = replace(now, delivery=run.delivery), setup.beside(run.setup)
+    beside = Setup() if RESTART in layers else _beside(setup)
+    return Pair(Run(asked.delivery, beside), Run(now.delivery, setup))
 
 
 def pairs(question: Question, asked: Asked, limit: int = 0) -> list[Pair]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from conformance.model.types import Double, Float, Int, String
 from conformance.subjects.questions import Pair, Run, joined, means_something, numbers, with_value, without
 from conformance.subjects.rows import CLOSING, rows_in
 from conformance.subjects.schema import Column
 from conformance.subjects.subject import Subject
+
+T = TypeVar("T")
 
 First = Callable[[Sequence[Pair]], Pair | None]
 """The first of some pairs that fails, None where none does or no time is left."""
@@ -23,7 +25,12 @@ def fewer_rows(pair: Pair, first: First, inputs: Sequence[str], hollow: bool) ->
     candidates share a run. If not, each takes runs of its own: parts are tried one after the other, large ones
     first."""
     if not hollow:
-        return _fewer_one_by_one(pair, first, inputs)
+        rows = [nr for nr in numbers(pair) if nr >= 0]
+
+        def of(kept: Sequence[int]) -> Pair:
+            return without(pair, [nr for nr in rows if nr not in kept])
+
+        return of(fewest(rows, lambda kept: means_something(of(kept), inputs) and first([of(kept)]) is not None))
     for _ in range(ROUNDS):
         rows = [nr for nr in numbers(pair) if nr >= 0]
         smaller = [without(pair, gone, hollow) for gone in _chunks(rows)]
@@ -34,19 +41,20 @@ def fewer_rows(pair: Pair, first: First, inputs: Sequence[str], hollow: bool) ->
     return pair
 
 
-def _fewer_one_by_one(pair: Pair, first: First, inputs: Sequence[str]) -> Pair:
-    rows = [nr for nr in numbers(pair) if nr >= 0]
-    size = len(rows) // 2
+def fewest(items: Sequence[T], fails: Callable[[Sequence[T]], bool]) -> list[T]:
+    """As few of some items that fail together as still fail: parts are left out one after the other, large ones
+    first."""
+    left, size = [*items], len(items) // 2
     while size >= 1:
         at = 0
-        while at < len(rows):
-            candidate = without(pair, rows[at : at + size])
-            if means_something(candidate, inputs) and first([candidate]):
-                pair, rows = candidate, [*rows[:at], *rows[at + size :]]
+        while at < len(left):
+            fewer = [*left[:at], *left[at + size :]]
+            if fewer and fails(fewer):
+                left = fewer
             else:
                 at += size
         size //= 2
-    return pair
+    return left
 
 
 def _chunks(rows: Sequence[int]) -> Iterator[list[int]]:

@@ -20,6 +20,7 @@ from conformance.model.types import EPOCH, Array, Date, Long, Map, Struct, Times
 from conformance.model.values import Json, canonical
 from conformance.subjects.schema import DAY, InvalidSubject, millis, misfit, moment
 from conformance.subjects.subject import ONE, Subject
+from conformance.support.plain import Plain
 
 START = 1_583_020_800_000
 """Where the event time of cases begins: 2020-03-01, a leap year's first day behind its leap day (ms)."""
@@ -32,7 +33,7 @@ BATCHES = 4
 
 
 @dataclass(frozen=True)
-class Row:
+class Row(Plain):
     """A row of an input.
 
     Attributes:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from conformance.model.values import Json
+from conformance.support.plain import Plain
 
 Given = Sequence[Mapping[str, Sequence[Json]]]
 """What a run is given: for each micro-batch, the rows of each input, in order. A row is an object of columns."""
@@ -17,7 +18,7 @@ behind them."""
 
 
 @dataclass(frozen=True)
-class Setup:
+class Setup(Plain):
     """How a run is made.
 
     Attributes:
@@ -41,6 +42,11 @@ class Setup:
     through: bool = False
     begun: int = 0
     by: str = ITSELF
+
+    @property
+    def of_settings(self) -> bool:
+        """Whether nothing but the session and the input's files and query are other than plain."""
+        return self != PLAIN and self == Setup(settings=self.settings, files=self.files, through=self.through)
 
     def beside(self, other: Setup) -> Setup:
         """A run that is made in both ways."""

@@ -23,6 +23,7 @@ from conformance.plugins.points import InvalidPlugin
 from conformance.subjects.asking import Failing, Finding, Options, Report, ask
 from conformance.subjects.driver import Driver
 from conformance.subjects.elsewhere import Beginner, Place
+from conformance.subjects.failing import read, write
 from conformance.subjects.found import chosen, driver_of, drivers, next_versions, subjects_in
 from conformance.subjects.rows import Row, sample_rows
 from conformance.subjects.subject import Subject
@@ -59,6 +60,11 @@ class Request(Plain):
     next_file: str = ""
     next_subject: str = ""
     begun: Place | None = None
+
+    @property
+    def tested(self) -> str:
+        """The file whose subjects are tested, and imported by scripts: that of the version behind, if there is one."""
+        return self.next_file or self.file
 
 
 def work(request: Request, tell: Callable[[Json], None]) -> None:
@@ -172,8 +178,14 @@ def _report(
         sample = _sample(subject, request.sample)
     except InvalidPlugin as error:
         return Report(subject.name, driver.version, seed=request.seed, error=str(error))
-    options = Options(request.questions, request.seed, budget, sample)
+    out = Path(request.out) if request.out else None
+    known = read(out, subject) if out else {}
+    options = Options(request.questions, request.seed, budget, sample, known)
     report, failing = ask(driver, subject, options, lambda line: tell({"say": f"{subject.name}: {line}"}))
+    if out and not report.error:
+        asked = {finding.question for finding in report.findings if finding.cases}
+        unasked = {question: pair for question, pair in known.items() if question not in asked}
+        write(out, subject, unasked | {question: pair for question, (pair, _) in failing.items()})
     if request.begun:
         report = replace(report, version=f"{report.version}, begun on {request.begun.release}")
     report = replace(report, summary=subject.summary)
@@ -205,8 +217,7 @@ def _with_scripts(
             out = Path(request.out) / f"{subject.name}-{finding.question}.py"
             out.parent.mkdir(parents=True, exist_ok=True)
             title = f"{subject.name}: {why}"
-            file = Path(request.next_file or request.file)
-            if script := driver.script(subject, pair, title, file, out):
+            if script := driver.script(subject, pair, title, Path(request.tested), out):
                 out.write_text(script, encoding="utf-8")
                 finding = replace(finding, script=str(out))
         findings.append(finding)

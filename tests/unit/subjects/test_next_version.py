@@ -11,8 +11,14 @@ from conformance.subjects.found import next_versions
 from conformance.subjects.schema import InvalidSubject
 from conformance.subjects.setup import NOBODY, PREVIOUS
 from conformance.subjects.subject import next_version
+from conformance.subjects.worker import Request
 
 SCHEMA = "user string, page string, at timestamp"
+
+
+def test_scripts_import_the_version_behind():
+    assert Request("v1.py").tested == "v1.py"
+    assert Request("v1.py", next_file="v2.py").tested == "v2.py"
 
 
 class Refuses(Exception):

@@ -22,6 +22,8 @@ from conformance.subjects.answers import ONE_ANSWER, Ran, difference, final, mov
 from conformance.subjects.asking import Asking, Options, Verdict, ask
 from conformance.subjects.drawing import draw
 from conformance.subjects.driver import Facts
+from conformance.subjects.failing import read as read_failing
+from conformance.subjects.failing import write as write_failing
 from conformance.subjects.found import chosen, driver_of, subjects_in
 from conformance.subjects.process import Told
 from conformance.subjects.questions import AGAIN, ORDER, Pair, Run, joined, means_something, without
@@ -430,6 +432,39 @@ def test_questions_that_hold_together_share_a_run():
         lambda b: counting(b, first_page=True), options=Options(questions=("order", "batches", "empty"))
     )
     assert [found[q].verdict for q in ("order", "batches", "empty")] == [Verdict.VIOLATED, Verdict.HOLDS, Verdict.HOLDS]
+
+
+def test_what_fails_together_alone_is_isolated():
+    def fails(batches):
+        empty, many = not all(batches), len(list(filter(None, batches))) > 6
+        return Ran({0: ({"user": "c1/a", "n": -1},)}) if empty and many else counting(batches)
+
+    found, failing, _ = verdicts(fails, options=Options(questions=("order", "batches", "empty")))
+    assert found["batches"].verdict is Verdict.VIOLATED
+    assert found["batches"].why.startswith("together with empty, and not alone: ")
+    assert {found["order"].verdict, found["empty"].verdict} == {Verdict.HOLDS}
+    assert [*failing] == ["batches"]
+
+
+def test_what_failed_before_is_asked_first(tmp_path):
+    def first_page(batches):
+        return counting(batches, first_page=True)
+
+    mine, asked = declared(counting), Options(questions=("order",))
+    _, failing, _ = verdicts(first_page, options=asked)
+    write_failing(tmp_path, mine, {question: pair for question, (pair, _) in failing.items()})
+    known = read_failing(tmp_path, mine)
+    assert known == {"order": failing["order"][0]}
+    assert read_failing(tmp_path, declared(counting, schema="user string, at timestamp")) == {}
+    toy = Toy()
+    found, again, _ = verdicts(first_page, toy, replace(asked, known=known))
+    assert again["order"] == failing["order"]
+    assert toy.runs == 1 + 2 + 2  # the plain run, two cases alone, and the pair
+    assert found["order"].cases == 1
+    found, again, _ = verdicts(counting, options=replace(asked, known=known))
+    assert found["order"].verdict is Verdict.HOLDS
+    write_failing(tmp_path, mine, {})
+    assert read_failing(tmp_path, mine) == {}
 
 
 def test_what_an_engine_refuses_is_not_asked_and_what_fails_is_violated():
