@@ -6,7 +6,7 @@ import re
 import shutil
 import signal
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -170,7 +170,7 @@ def write(results: Results, out: Path, console: Console, verbose: bool = False, 
     def render(number: int) -> str:
         """Why a report could not be written, "" if it was."""
         file = out / reports[number].file
-        return _unwritten(file, lambda: write_whole(file, reports[number].render([results])))
+        return unwritten(file, lambda: write_whole(file, reports[number].render([results])))
 
     try:
         with uninterrupted():
@@ -197,12 +197,12 @@ def write(results: Results, out: Path, console: Console, verbose: bool = False, 
 def _kept(results: Results, out: Path) -> str:
     """Writes the results, then the witnesses, which the results have, too. Says why these could not be written, "" if
     they were. Raises Unfinished."""
-    if why := _unwritten(out / RESULTS, lambda: results.write(out / RESULTS)):
+    if why := unwritten(out / RESULTS, lambda: results.write(out / RESULTS)):
         raise Unfinished(f"{why}; what engines answered is kept: make room, and the same command goes on from there")
-    return _unwritten(out / "witnesses", lambda: write_witnesses(out / "witnesses", results.witnesses.values()))
+    return unwritten(out / "witnesses", lambda: write_witnesses(out / "witnesses", results.witnesses.values()))
 
 
-def _unwritten(path: Path, write: Callable[[], None]) -> str:
+def unwritten(path: Path, write: Callable[[], None]) -> str:
     """Why a file could not be written, "" if it was. What makes a file may come from anywhere, and others are written
     all the same."""
     try:
@@ -214,16 +214,30 @@ def _unwritten(path: Path, write: Callable[[], None]) -> str:
 
 
 def runnable(console: Console, names: Iterable[str]) -> list[str]:
-    """The engines that this machine can run. One printed line for each other engine says why it cannot run."""
-    found = []
+    """The engines that this machine can run. One printed line for each reason says which others cannot run."""
+    found, lacking = able(names)
+    for why, others in lacking.items():
+        say(console, f"{named(others)}: left out: {why}", "yellow")
+    return found
+
+
+def able(names: Iterable[str]) -> tuple[list[str], dict[str, list[str]]]:
+    """(the engines that this machine can run, why others cannot run -> these)."""
+    found: list[str] = []
+    lacking: dict[str, list[str]] = {}
     for name in names:
         try:
             load_engine(name).check()
         except CannotRun as error:
-            say(console, f"{name}: left out: {error}", "yellow")
+            lacking.setdefault(str(error), []).append(name)
         else:
             found.append(name)
-    return found
+    return found, lacking
+
+
+def named(engines: Sequence[str], few: int = 3) -> str:
+    """Some engines in a line: all of a few, else the first and how many more."""
+    return ", ".join(engines) if len(engines) <= few else f"{engines[0]} and {len(engines) - 1} more"
 
 
 def prepare(out: Path) -> None:

@@ -158,6 +158,8 @@ class Results(Plain):
             return super().from_json(data)
         except (InvalidSchedule, UnreadableWitness) as error:
             raise UnreadableResults(f"{name} is not a valid results file: {error}") from None
+        except (ValueError, LookupError, TypeError, AttributeError) as error:  # a part that no schema speaks of
+            raise UnreadableResults(f"{name} is not a valid results file: a witness in it: {error}") from None
 
 
 def _wrong(data: Mapping[str, Any]) -> Iterator[str]:

@@ -14,10 +14,9 @@ from rich.markup import escape
 
 from conformance.cli import options
 from conformance.cli.hints import Choice
+from conformance.cli.job import able, say
 from conformance.cli.job import console as open_console
-from conformance.cli.job import say
 from conformance.judgement.verdict import fold
-from conformance.model.engine import CannotRun
 from conformance.model.feature import Feature
 from conformance.model.scenario import Guarantee
 from conformance.plugins.registry import engine_ids, load_engine, load_scenarios, port_engines
@@ -119,16 +118,11 @@ def claims_(results: Path) -> None:
 def doctor_() -> None:
     """Say which engines this machine can run, and what the others lack."""
     console = open_console()
-    missing = 0
-    for name in engine_ids():
-        try:
-            load_engine(name).check()
-        except CannotRun as error:
-            missing += 1
-            say(console, f"{name}: cannot run: {error}")
-        else:
-            say(console, f"{name}: can run")
-    sys.exit(3 if missing else 0)
+    found, lacking = able(engine_ids())
+    say(console, f"can run: {', '.join(found)}")
+    for why, others in lacking.items():
+        say(console, f"cannot run: {why}: {', '.join(others)}")
+    sys.exit(3 if lacking else 0)
 
 
 @click.command("explain")

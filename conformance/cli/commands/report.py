@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import Any
 
 import click
 
 from conformance.cli import options
+from conformance.cli.hints import Unfinished
 from conformance.cli.job import console as open_console
+from conformance.cli.job import unwritten
 from conformance.results.report import load_report, report_names
 from conformance.results.results import Results
 from conformance.selftest.power import read_powers
@@ -80,15 +82,18 @@ def report_(
     found = [Results.read(path) for path in results]
     if (kills or powers) and MATRIX not in dict(files):
         raise click.UsageError(f"--{'kills' if kills else 'power'} says what the page shows: give --html too")
-    for name, path in files:
+
+    def write(name: str, path: Path) -> None:
         if (kills or powers) and name == MATRIX:
             from conformance.reports.page import html
 
             of_runs = [power for path in powers for power in read_powers(path)]
-            text = html.render(found, SelfTest.read(kills) if kills else None, of_runs)
+            write_whole(path, html.render(found, SelfTest.read(kills) if kills else None, of_runs))
         else:
-            text = load_report(name).render(found)
-        write_whole(path, text)
+            write_whole(path, load_report(name).render(found))
+
+    if wrong := [*filter(None, (unwritten(path, partial(write, name, path)) for name, path in files))]:
+        raise Unfinished("; ".join(wrong))
     if not files:
         from conformance.reports.text.ending import ending
         from conformance.reports.text.terminal import summary

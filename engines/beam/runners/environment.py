@@ -48,7 +48,7 @@ class OfBeam:
 def check() -> None:
     """Raise CannotRun where Beam is missing."""
     if find_spec("apache_beam") is None:
-        raise CannotRun("Apache Beam is not installed: pip install 'stream-conformance[beam]'")
+        raise CannotRun("Apache Beam is not installed: pip install 'apache-beam>=2.60'")
 
 
 def environment(runner: str) -> dict[str, str]:

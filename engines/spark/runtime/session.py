@@ -48,7 +48,7 @@ NEEDED = {
 def check() -> None:
     """Raise CannotRun where PySpark or Java is missing."""
     if find_spec("pyspark") is None:
-        raise CannotRun("PySpark is not installed: pip install 'stream-conformance[spark]'")
+        raise CannotRun("PySpark is not installed: pip install 'pyspark[connect]>=4.0' 'pandas>=2.2,<3'")
     if installation.java() is None and not remote():
         raise CannotRun("no Java found: install a Java 17 runtime and put it on PATH, or set JAVA_HOME")
 

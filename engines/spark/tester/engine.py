@@ -64,7 +64,7 @@ class SparkTwsTester:
 
     def check(self) -> None:
         if find_spec("pyspark") is None:
-            raise CannotRun("PySpark is not installed: pip install 'stream-conformance[spark]'")
+            raise CannotRun("PySpark is not installed: pip install 'pyspark[connect]>=4.0' 'pandas>=2.2,<3'")
 
     def lacks(self) -> str:
         return "" if find_spec("pyspark.sql.streaming.tws_tester") else "PySpark before 4.2 has no TwsTester"
