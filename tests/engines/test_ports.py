@@ -1,30 +1,24 @@
 """Users' own operators on the real engines: driven as programs are, kept apart by case, and compared."""
 
-import re
 from collections import Counter
 from pathlib import Path
 
 import pytest
-from commands import conformance
 from common import T, run, specified
 
 from conformance.generation.pool import draw_cases
 from conformance.generation.readings import exercised_by_any_reading
-from conformance.judgement.cell import Verdict
 from conformance.model.case import Case
 from conformance.model.perturbation import BY_ID, RESTART, RESUME, RETRY
 from conformance.model.runs import Pack
 from conformance.model.scenario import programs_of
 from conformance.model.schedule import Advance, Deliver, Event, Schedule
 from conformance.plugins.loading import ask_for
-from conformance.plugins.registry import load_engine, load_scenarios, users_scenarios
-from conformance.results.results import Results
-from conformance.results.store import write_cases
+from conformance.plugins.registry import load_engine, users_scenarios
 
 pytestmark = pytest.mark.engine
 
 HERE = Path(__file__).parent
-EXAMPLES = HERE.parents[1] / "docs" / "examples"
 
 
 @pytest.fixture
@@ -154,34 +148,3 @@ def test_an_exception_of_the_operator_ends_its_case_and_no_other(idle, opened, n
     without, stopped = case("a", "c"), case("a", "b")
     traces = engine.run(Pack((without, stopped)), programs).traces
     assert {name: trace.error for name, trace in traces.items()} == {without.id: None, stopped.id: "LookupError: no b"}
-
-
-def test_the_example_of_the_documentation(spark, beam, tmp_path):
-    """The bug in the port is found with a witness of two elements, the two ports differ, and the mended one is
-    right."""
-    ported, mended = EXAMPLES / "port_index_assignment.py", EXAMPLES / "port_index_assignment_fixed.py"
-    scenarios = load_scenarios(["index-assignment"])
-    cases = draw_cases(scenarios, 2, 1, exercised_by_any_reading(scenarios))
-    few = [case for case in cases if case.program == "global"]
-    by_timeline = Counter(case.schedule.timeline for case in few)
-    # Each step costs Spark a micro-batch.
-    timeline = min(by_timeline, key=lambda steps: (len(steps), -by_timeline[steps]))
-    write_cases(tmp_path / "few.parquet", [case for case in few if case.schedule.timeline == timeline])
-    # With a budget, a witness runs alone once.
-    asked = ["--cases-from", "few.parquet", "--rows", "1", "--budget", "30m", "--out", "out"]
-    done = conformance("run", "--load", ported, *asked, cwd=tmp_path)
-    assert done.returncode == 0, done.stdout + done.stderr
-    results = Results.read(tmp_path / "out" / "results.json.gz")
-    assert results.engines == ["reference", "beam-port:index", "spark-port:index"]
-    violated = [cell for cell in results.cells if cell.verdict is Verdict.VIOLATED]
-    assert {cell.engine for cell in violated} == {"spark-port:index"}
-    assert "no-index-is-given-twice" in {cell.guarantee for cell in violated}
-    sizes = {len(w.case.schedule.arrivals) for w in results.witnesses.values()}
-    assert sizes == {2}
-    assert re.search(r"^beam-port:index and spark-port:index differ on \d+ of \d+ cases", done.stdout, re.MULTILINE)
-    assert "beam-port:index and the reference agree on" in done.stdout
-    for witness in [*results.witnesses][:1]:
-        file = tmp_path / "out" / "witnesses" / "index-assignment" / f"{witness}.json"
-        again = conformance("replay", file, "--load", mended, cwd=tmp_path)
-        assert again.returncode == 0, again.stdout + again.stderr
-        assert "spark-port:index: FIXED" in again.stdout

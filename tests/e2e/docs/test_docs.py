@@ -88,9 +88,8 @@ def clone(tmp_path):
     ("page", "frameworks"),
     [
         ("docs/tutorial.md", ["apache_beam"]),
-        # Those of Spark take minutes; tests/engines/test_ports.py asks the same of fewer cases.
-        pytest.param("docs/moving.md", ["apache_beam", "pyspark"], marks=pytest.mark.slow),
-        pytest.param("README.md", ["pyspark"], marks=pytest.mark.slow),
+        ("docs/moving.md", ["apache_beam", "pyspark"]),
+        ("README.md", ["pyspark"]),
     ],
 )
 def test_commands_print_what_a_page_shows(page, frameworks, clone):
