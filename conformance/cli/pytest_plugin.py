@@ -242,6 +242,7 @@ class SubjectFile(pytest.File):
                 seed=self.config.getoption("--conformance-seed"),
                 budget=seconds_of(budget) if budget else 0,
                 out=str(out),
+                again=True,
             )
             self._told = ask_all(request, out / "engine.log", lambda line: None)
         return self._told
@@ -262,7 +263,7 @@ def conformance_ask(request: pytest.FixtureRequest) -> Callable[..., Report]:
         file = Path(str(getsourcefile(unwrap(subject.function))))
         out = _folder(request.config, file.stem)
         seconds = seconds_of(budget) if budget else 0
-        asked = Request(str(file), (subject.name,), questions, budget=seconds, out=str(out))
+        asked = Request(str(file), (subject.name,), questions, budget=seconds, out=str(out), again=True)
         try:
             return _answered(ask_all(asked, out / "engine.log", lambda line: None), subject.name)
         except NotKept as broken:

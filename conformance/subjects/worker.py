@@ -42,7 +42,8 @@ class Request(Plain):
         seed: what cases are drawn with.
         budget: seconds for all subjects together, 0 for one round of each.
         sample: a file of the user's rows, "" for none.
-        out: the folder that scripts go to.
+        out: the folder that scripts go to, and pairs that fail.
+        again: what failed in the last run into this folder is asked first.
         where: how the user named the file.
         next_file: the file of the version behind, "" for none. Then ``file`` has the version before.
         next_subject: the name of its subject, "" for one of the same name, or the only one.
@@ -56,6 +57,7 @@ class Request(Plain):
     budget: float = 0
     sample: str = ""
     out: str = ""
+    again: bool = False
     where: str = ""
     next_file: str = ""
     next_subject: str = ""
@@ -179,10 +181,10 @@ def _report(
     except InvalidPlugin as error:
         return Report(subject.name, driver.version, seed=request.seed, error=str(error))
     out = Path(request.out) if request.out else None
-    known = read(out, subject) if out else {}
+    known = read(out, subject) if out and request.again else {}
     options = Options(request.questions, request.seed, budget, sample, known)
     report, failing = ask(driver, subject, options, lambda line: tell({"say": f"{subject.name}: {line}"}))
-    if out and not report.error:
+    if out and request.again and not report.error:
         asked = {finding.question for finding in report.findings if finding.cases}
         unasked = {question: pair for question, pair in known.items() if question not in asked}
         write(out, subject, unasked | {question: pair for question, (pair, _) in failing.items()})

@@ -1,5 +1,5 @@
-"""All generated pages: a page for each scenario, from its source and its measured cells, and the lists of engines,
-baselines and witnesses."""
+"""All generated pages: a page for each scenario, from its source and its measured cells, for each two neighbouring
+releases, and the lists of engines, baselines and witnesses."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ from conformance.model.perturbation import PERTURBATIONS
 from conformance.model.scenario import Scenario
 from conformance.plugins.registry import engine_ids, load_engine
 from conformance.reports.advice import Advice
+from conformance.reports.history import known_history
 from conformance.reports.page import picture
+from conformance.reports.page.checkpoints import known_checkpoints
 from conformance.reports.page.panels import panels
 from conformance.reports.words import MEANINGS
 from conformance.results.baseline import Baseline
 from site_pages.measured import Measured, in_repository
+from site_pages.release_page import release_pages
 from site_pages.rendering import order, place_of, rendered
 from site_pages.scenario_page import scenario_page, tally
 from site_pages.source import modules
@@ -29,6 +32,7 @@ def pages(
     found = {"scenarios/index.md": _index(scenarios, measured), "engines/index.md": _engines()}
     found |= {f"scenarios/{s.id}.md": scenario_page(s, measured, advice) for s in scenarios}
     found["baselines/index.md"] = rendered("baselines", baselines=baselines)
+    found |= release_pages(scenarios, baselines, known_history(), known_checkpoints())
     found["witnesses/index.md"] = rendered("witnesses", witnesses=sorted(witnesses.values(), key=order))
     for name, witness in witnesses.items():
         found[in_repository(witness)] = witness.file_text()

@@ -40,12 +40,16 @@ class Table:
 
 def tables(engines: Iterable[str]) -> list[Table]:
     """Those of these engines (ids without a release), of what was measured."""
+    return [*_tables(known_checkpoints(), engines)]
+
+
+def known_checkpoints() -> list[Resumed]:
+    """What was measured; nothing where the project's baselines are not at hand."""
     place = own_baselines()
     try:
-        known = read(place / FILE) if place and (place / FILE).exists() else []
+        return read(place / FILE) if place and (place / FILE).exists() else []
     except UnreadableCheckpoints:
         return []
-    return [*_tables(known, engines)]
 
 
 def _tables(known: Iterable[Resumed], engines: Iterable[str]) -> Iterator[Table]:

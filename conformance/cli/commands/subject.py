@@ -115,6 +115,7 @@ def subject_(
         seed,
         budget or 0,
         str(sample.resolve()) if sample else "",
+        again=True,
         where=path,
         next_file=str(Path(next_path).resolve()) if next_path else "",
         next_subject=next_name,

@@ -79,6 +79,18 @@ def test_links_between_generated_pages_lead_somewhere(pages):
     assert seen > 100
 
 
+def test_each_two_neighbouring_releases_have_a_page(pages):
+    index = pages["releases/index.md"]
+    assert index.count("](../releases/pyspark-") == 5
+    page = pages["releases/pyspark-3.5.9-4.0.5.md"]
+    assert "`SPARK-46906` | `spark-native:count` | 3.5.9 | 4.0.5 | a count that goes on as dropDuplicates" in page
+    assert "SPARK-57003" not in page
+    assert "| `spark-fmgws-pandas` | 4.0.5 | 3.5.9 | 17 of 17 |" in page
+    page = pages["releases/pyspark-4.2.1-4.3.0.md"]
+    assert "SPARK-57003" in page
+    assert "**the query around it does not change the output** (`spark-native:count`): plan:tagged-later" in page
+
+
 def test_every_stored_witness_is_shown(pages, measured):
     places = placed(SCENARIOS, measured)
     assert places["scenarios/stories/late_data.py"] == "scenarios/late-data.md"
