@@ -106,11 +106,12 @@ def broken(
 def replayed(cell: MatrixCell, witness: str, message: str, again: bool = True) -> MatrixCell:
     """The cell after a stored witness (its id) failed again, as ``message`` says: violated, whatever the cases of this
     run say. A cell that is violated already keeps its reason. An unsupported cell stays unsupported. Without ``again``,
-    the witness stands: it did not run, but others of the engine did, and failed again."""
+    the witness stands: it did not run, but others of the engine did, and failed again. The witness is one more case."""
     if cell.verdict in (Verdict.VIOLATED, Verdict.UNSUPPORTED):
         return cell
     grade = Grade.REPLAYED if again else Grade.STANDS
-    return replace(cell, verdict=Verdict.VIOLATED, reason=message, violations=1, witness=witness, grade=grade)
+    asked = replace(cell, cases=cell.cases + 1, timelines=max(cell.timelines, 1), violations=1)
+    return replace(asked, verdict=Verdict.VIOLATED, reason=message, witness=witness, grade=grade)
 
 
 def confirmed(cell: MatrixCell, witness: str, message: str, failed: int, runs: int, neighbours: int = 0) -> MatrixCell:

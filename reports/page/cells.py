@@ -179,10 +179,7 @@ class Entry:
         if not cell.violations:
             return ""
         alone = f"; alone it failed in {cell.intermittent} runs" if cell.intermittent else ""
-        if cell.violations <= cell.cases:
-            return f"{cell.violations} of {cell.cases} cases speak against it{alone}."
-        stored = f"{cell.violations} cases, stored witnesses among them, speak against it"
-        return f"{stored}; {cell.cases} cases of this run put the guarantee to the test{alone}."
+        return f"Against it: {cell.violations} of {amount(cell.cases, 'case')}{alone}."
 
     @property
     def behind(self) -> str:
