@@ -13,6 +13,7 @@ from conformance.reports.text.violations import (
     named,
     names_of_mended,
     of_subjects,
+    outlived,
     violations,
 )
 from conformance.reports.words import (
@@ -76,8 +77,9 @@ def _broken(results: Results) -> str:
             lines += [f"## {title}: {amount(len(rows), 'guarantee')} on engines", "", *told(results, rows), ""]
         if title == "New" and found.mended:
             names = names_of_mended(results, found)
-            lines += [f"## Mended: {len(names)}", "", *_few([f"- FIXED: {plain(name)}" for name in names]), ""]
-    closing = [line for line in (of_subjects(results), *failures(results)) if line]
+            lines += [f"## Mended: {amount(len(names), 'guarantee')} on engines", ""]
+            lines += [*_few([f"- FIXED: {plain(name)}" for name in names]), ""]
+    closing = [line for line in (outlived(found), of_subjects(results), *failures(results)) if line]
     return _joined([*lines, *(f"- {plain(line)}" for line in closing), ""])
 
 
