@@ -8,6 +8,12 @@
     apart: "Cannot be compared: decided on one, and not on the other",
   };
   const LETTERS = { h: ["holds", "✓"], v: ["violated", "✗"], s: ["unsupported", "–"], u: ["unknown", "?"], e: ["error", "!"] };
+  // "1 case", "2 cases": of a number, or of a list's length.
+  function amount(found, word) {
+    const number = Array.isArray(found) ? found.length : Number(found);
+    return `${number} ${word}${number === 1 ? "" : "s"}`;
+  }
+
   const form = document.querySelector(".controls");
   const main = document.querySelector("#matrix table");
   const columns = [...[...main.tHead.rows[1].cells].slice(1), ...document.querySelectorAll("#operators li")]
@@ -54,7 +60,7 @@
     if (link.grade) {
       const beside = mark.nextElementSibling?.matches("p") ? mark.nextElementSibling.firstChild.textContent.trim() : "";
       const [exercised, promised = exercised] = (mark.dataset.k || "").split("/");
-      link.behind = [promised && `${exercised} of ${promised} perturbations`, beside.replace(/^(\d+ of \d+)/, "$1 perturbations").replace(/(\d+)\/(\d+)$/, "$1 of $2 cases against it").replace(/(^|, )(\d+)$/, "$1$2 cases")].filter(Boolean).join(", ");
+      link.behind = [promised && `${exercised} of ${amount(promised, "perturbation")}`, beside.replace(/^(\d+ of )(\d+)/, (_, of, all) => of + amount(all, "perturbation")).replace(/(\d+)\/(\d+)$/, (_, bad, all) => `${bad} of ${amount(all, "case")} against it`).replace(/(^|, )(\d+)$/, (_, begun, all) => begun + amount(all, "case"))].filter(Boolean).join(", ");
       const [, part, all] = link.behind.match(/^(\d+) of (\d+)/) || [];
       if (link.grade.word === "part" && all) link.style.setProperty("--share", `${100 * part / all}%`);
       mark.title = `${link.grade.name}: ${link.behind}`;
@@ -382,8 +388,6 @@
     return place.replaceChildren(title, stays, ...parts);
   }
 
-  const amount = (found, word) => `${found.length ?? found} ${word}${(found.length ?? found) === 1 ? "" : "s"}`;
-
   function make(tag, text = "") {
     const element = document.createElement(tag);
     element.textContent = text;
@@ -415,7 +419,7 @@
     cells.sort(([one], [other]) => one.grade.rank - other.grade.rank || share(one) - share(other));
     const table = make("table");
     table.className = "matrix weakest";
-    table.append(make("caption", `${cells.length} cells with evidence, the weakest first${cells.length > WEAKEST ? `; the first ${WEAKEST} of them` : ""}.`));
+    table.append(make("caption", `${amount(cells, "cell")} with evidence, the weakest first${cells.length > WEAKEST ? `; the first ${WEAKEST} of them` : ""}.`));
     table.createTHead().insertRow().append(...["grade", "rests on", "engine", "stands", "guarantee"].map((text) => Object.assign(make("th", text), { scope: "col" })));
     const body = table.createTBody();
     for (const [link, row] of cells.slice(0, WEAKEST)) {
@@ -487,7 +491,7 @@
     tellWeakest(state.has("weakest"), kept, shown);
     const cells = kept.flatMap((row) => row.links.filter((found, n) => shown[n]).flat()).filter((link) => link.now);
     const counts = counted() ? verdicts.map((name) => [name, cells.filter((link) => link.now === name).length]).filter(([, number]) => number) : [];
-    const said = [`${kept.length} of ${all} guarantees`, ...counts.map(([name, number]) => `${number} cells ${name}`), ...(under ? [`verdicts under ${under}`] : []), ...wrong];
+    const said = [`${kept.length} of ${amount(all, "guarantee")}`, ...counts.map(([name, number]) => `${amount(number, "cell")} ${name}`), ...(under ? [`verdicts under ${under}`] : []), ...wrong];
     form.querySelector("output").textContent = said.join(", ");
   }
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from conformance.judgement.cell import Verdict
-from conformance.reports.words import replay_command
+from conformance.reports.words import amount, replay_command
 from conformance.results.claims import Answer, Decision, OnEngine
 
 
@@ -68,6 +68,6 @@ def claim_lines(decision: Decision) -> Iterator[str]:
         yield from (f"    {found.answer.value} on {found.engine}: {told}" for told in found.answers)
         for cell in found.because:
             witness = f", {replay_command(cell.witness)}" if cell.witness else ""
-            cases = f" in {cell.cases} cases" if cell.cases else ""
+            cases = f" in {amount(cell.cases, 'case')}" if cell.cases else ""
             row = "/".join(cell.row)
             yield f"    {found.answer.value} on {found.engine}: {row} {cell.verdict.value}{cases}{witness}"

@@ -63,8 +63,8 @@ def output_lines(agreements: Sequence[Agreement], results: Results) -> Iterator[
         mine = [found for found in agreements if found.left == left]
         same = sum(found.cases - found.differing for found in mine)
         total = sum(found.cases for found in mine)
-        told = f"all {total}" if same == total else f"{same} of {total}"
-        yield f"{bare(left)}: identical output on {told} cases"
+        told = f"{'all' if same == total else f'{same} of'} {amount(total, 'case')}"
+        yield f"{bare(left)}: identical output on {told}"
         for found in mine:
             if found.smallest:
                 name = results.scenarios[found.scenario].name
@@ -163,7 +163,7 @@ def upgrade_markdown(
     """A comparison of two releases: which engines did not run alike, what changed, what came out (lines of text), and
     what the gate says of it. ``replays`` are commands by witness."""
     run = runs[-1].run
-    asked = f"Both releases ran the same {run.cases} cases of {amount(len(runs[-1].scenarios), 'scenario')}."
+    asked = f"Both releases ran the same {amount(run.cases, 'case')} of {amount(len(runs[-1].scenarios), 'scenario')}."
     flaws = " and ".join(dict.fromkeys(flaw for side in between.flaws for flaw in side))
     asked += f" Each run {flaws}: what a cell lacks was perhaps not asked." if flaws else ""
     first, rest = (

@@ -92,7 +92,7 @@ def ending(results: Results, console: Console, changed: str = "") -> None:
         mine = [row for row in rows if row.engine == engine]
         if all(row.verdict is Verdict.UNSUPPORTED for row in mine):
             say(f"{engine} cannot be asked: {mine[0].reason}")
-    if results.run.shortened:
-        say(f"Not a full run: {'; '.join(results.run.shortened)}.", "yellow")
+    if results.shortened:
+        say(f"Not a full run: {'; '.join(results.shortened)}.", "yellow")
     for told, agreement in compared_ports(results):
         say(told, "red" if agreement.smallest else "green")

@@ -141,7 +141,7 @@ def explain_(cell: str, results: Path, verbose: bool) -> None:
     from conformance.reports.grades import behind, grade_of
     from conformance.reports.text.likeness import stability_lines
     from conformance.reports.witnesses import alone_lines, witness_lines
-    from conformance.reports.words import coverage_line, replay_command, shortened, some
+    from conformance.reports.words import amount, coverage_line, replay_command, shortened, some
 
     found = Results.read(results)
     engine, _, row = cell.partition("/")
@@ -160,10 +160,8 @@ def explain_(cell: str, results: Path, verbose: bool) -> None:
         say(console, f"evidence: {grade.name} ({grade.meaning}); {rests}")
     if verbose:
         for c in cells:
-            say(
-                console,
-                f"  {c.perturbation}: {c.verdict.value}: {c.reason} ({c.violations} of {c.cases} cases against)",
-            )
+            against = f"{c.violations} of {amount(c.cases, 'case')} against"
+            say(console, f"  {c.perturbation}: {c.verdict.value}: {c.reason} ({against})")
         for note in folded.notes:
             say(console, f"  {note}")
         if covered := coverage_line(folded):

@@ -475,7 +475,7 @@ def test_a_quick_run_cannot_be_taken_for_a_full_one(results):
     results.run = replace(full, brief=True)
     console = Console(record=True, width=300, file=io.StringIO())
     terminal.summary(results, console)
-    told = "brief: a first look"
+    told = "brief: what failed ran alone once"
     for text in (markdown.render([results]), html.render([results]), console.export_text()):
         assert told in text
     assert "brief" in badge.render([results])
@@ -525,6 +525,7 @@ def test_markdown_calls_nobody_and_takes_engines_for_text(results):
     text = markdown.render([results])
     assert "<script>" not in text
     assert "@" not in markdown.plain("@somebody").replace("@\u200b", "")
+    assert markdown.plain("a_b: spark-native:count@3.5.9+4.3.0: x") == "a\\_b: `spark-native:count@3.5.9+4.3.0`: x"
     results.run = replace(results.run, seed=None)
     assert "from a file of cases" in markdown.render([results])
 
