@@ -15,8 +15,13 @@ from conformance.plugins.registry import load_scenarios
 from conformance.reports.grid import Grid
 from conformance.reports.page import html
 from conformance.reports.page.excerpts import source_of
+from conformance.reports.page.exports import exports
 from conformance.reports.page.leads import Leads, known_courses
+from conformance.reports.page.pages import Parts
 from conformance.results.record import GuaranteeRecord, ScenarioRecord
+from conformance.results.witness import read_witnesses
+
+WITNESSES = Path(__file__).parents[3] / "witnesses"
 
 SCENARIO_FILES = {s.id: getsourcefile(type(next(iter(s.programs.values())))) for s in load_scenarios()}
 
@@ -69,6 +74,16 @@ def test_each_text_is_on_the_page_once(results):
     assert page.count("class Chain(Program)") == 1
     assert 'data-a=0 data-f="5"' in page
     assert "There is no test without this project" in page, "the witness is of no program that there is"
+
+
+def test_each_witness_has_its_file_or_how_to_get_it_or_why_there_is_none_in_a_short_sentence():
+    """What looks like another engine's witness has the command alone."""
+    stored = {witness.id: witness for witness in read_witnesses(WITNESSES)}
+    first, again, other = (stored[name] for name in ("fb1f18fee89f", "fee2ba88e7f6", "fcb7ee79950d"))
+    found = exports([first, other], Parts(), again=[again])
+    assert found[first.id].part == 0
+    assert found[again.id].command == f"conformance replay {again.id} --export pytest"
+    assert found[other.id].part is not None or 0 < len(found[other.id].why) < 80
 
 
 @pytest.mark.parametrize("scenario", load_scenarios(), ids=lambda scenario: scenario.id)
