@@ -98,6 +98,7 @@
   let markup = [];
 
   async function wait() {
+    foldEvidence();
     const places = [...document.querySelectorAll("[data-part]")];
     packed("moves").then(offerMoves, () => {});
     const [lines, parts] = await packed("parts").catch(() => [[], []]);
@@ -159,6 +160,23 @@
     });
     made.setAttribute("aria-expanded", "true");
     title.replaceChildren(made);
+  }
+
+  // A guarantee of the evidence shows its heading until somebody unfolds it, or opens one of its cells.
+  function foldEvidence() {
+    for (const panel of document.querySelectorAll("section.row")) {
+      const title = panel.querySelector("h3");
+      title.replaceChildren(button(title.textContent, () => {
+        unpack(panel);
+        unfold(panel, !panel.classList.contains("unfolded"));
+      }));
+      unfold(panel, false);
+    }
+  }
+
+  function unfold(panel, shown) {
+    panel.classList.toggle("unfolded", shown);
+    panel.querySelector("h3 button").setAttribute("aria-expanded", String(shown));
   }
 
   function button(text, work) {
@@ -557,7 +575,7 @@
     close();
     if (!target) return back && back.focus();
     for (let outer = target.closest("details"); outer; outer = outer.parentElement.closest("details")) outer.open = true;
-    const panel = target.matches("article, tr") && target.closest("section.row");
+    const panel = target.closest("section.row");
     if (!panel) {
       if (target.matches("tbody")) fold(target, false);
       target.tabIndex = -1;
@@ -568,6 +586,7 @@
     target.classList.add("open");
     target.tabIndex = -1;
     panel.classList.add("open");
+    panel.querySelector("h3 button")?.setAttribute("disabled", "");
     panel.setAttribute("role", "dialog");
     panel.setAttribute("aria-label", "Evidence");
     if (!panel.querySelector(".close")) {
@@ -590,6 +609,7 @@
     const panel = opened.closest("section.row");
     opened.classList.remove("open");
     panel.classList.remove("open");
+    panel.querySelector("h3 button")?.removeAttribute("disabled");
     panel.removeAttribute("role");
     panel.removeAttribute("aria-label");
     opened = null;
