@@ -25,6 +25,8 @@
     for (const row of table.tBodies[0].rows) ofOperators.set(row.dataset.r, { row, cells: [...row.cells].slice(1).map((cell, n) => [places.get(keys[n + 1]), cell]) });
   }
   const families = [...main.tHead.rows[0].cells].slice(1).map((cell) => ({ cell, size: cell.colSpan }));
+  // What findings and advice say, for the rows that they are about.
+  const indexed = [...document.querySelectorAll("#indexed li")].map((line) => line.textContent.toLowerCase());
   const bodies = [...main.tBodies].map((body) => ({
     body,
     scenario: body.dataset.scenario,
@@ -36,6 +38,7 @@
         row,
         beside: beside && beside.row,
         text: (row.cells[0].textContent + " " + body.rows[0].textContent + " " + body.dataset.scenario).toLowerCase(),
+        told: (row.dataset.i || "").split(" ").map((n) => indexed[n] || "").join(" "),
         cells,
         links: columns.map((_, n) => (of.has(n) ? [...of.get(n).querySelectorAll("a")] : [])),
         changed: cells.some(([, cell]) => cell.querySelector("p b")),
@@ -245,13 +248,35 @@
 
   const entitled = (text) => (squeezed(text) ? [...knownAs].filter(([, title]) => title.includes(squeezed(text))).map(([name]) => name) : []);
 
-  // The term of the page that is nearest to one that is nowhere, as an offer; "" where none is near.
+  const everyRow = bodies.flatMap(({ rows }) => rows);
+  const begins = (text, word) => ` ${text}`.includes(` ${word}`);
+
+  // What a plain word finds: which rows fit, and the other words for the same thing that the page has. A word in quotes
+  // is only that word.
+  function meaning(text) {
+    const plain = text.replaceAll('"', "");
+    const long = plain.length > 2;
+    const named = long ? entitled(plain) : [];
+    const ticket = long && /\d/.test(plain) ? squeezed(plain) : "";
+    const says = (row) => row.text.includes(plain) || (long && row.told.includes(plain)) || (ticket && squeezed(row.told).includes(ticket));
+    const only = text.startsWith('"') && !plain.includes(" ");
+    const others = only ? [] : alike(plain).filter((word) => !word.includes(plain) && everyRow.some((row) => begins(row.text, word)));
+    const decided = (link) => named.includes(link.dataset.e) && link.now && link.now !== "unsupported";
+    return {
+      others,
+      found: named.length || others.length || everyRow.some(says),
+      fits: (row, shown) => says(row) || others.some((word) => begins(row.text, word)) || row.links.some((all, n) => shown[n] && all.some(decided)),
+    };
+  }
+
+  // The term with hits that is nearest to one without, as an offer; "" where none is near.
   function nearest(text) {
-    const page = [...bodies.flatMap(({ rows }) => rows.map((row) => row.text)), ...[...document.querySelectorAll("#known-as li")].map((line) => line.textContent.toLowerCase())];
-    const terms = new Set(["strength:", "grade:", "finding:", "any:", ...page.join(" ").match(/[a-z][a-z-]{3,}/g)]);
-    const asked = text.replace(/[<>]?\d+$/, "");
-    const [distance, term] = [...terms].map((word) => [edits(asked, word), word]).sort(([one], [other]) => one - other)[0];
-    return distance <= asked.length / 3 ? `; did you mean ${term}${text.slice(asked.length)}?` : "";
+    const [, head, rest] = text.match(/^([^:]*:)(.*)$/) || ["", text, ""];
+    const page = [...everyRow.map((row) => `${row.text} ${row.told}`), ...[...document.querySelectorAll("#known-as li")].map((line) => line.textContent.toLowerCase())];
+    const terms = rest ? ["strength:", "grade:", "finding:", "any:"] : new Set([...page.join(" ").match(/[a-z][a-z0-9-]{3,}/g), ...SYNONYMS.flat()]);
+    const near = [...terms].map((word) => [edits(head, word), word]).filter(([distance]) => distance <= head.length / 3).sort(([one], [other]) => one - other);
+    const [, term] = near.find(([, word]) => rest || meaning(word).found) || [];
+    return term ? `; did you mean ${term}${rest}?` : "";
   }
 
   // How many letters to put, drop or change make one word of another.
@@ -272,9 +297,11 @@
   // Whether a version of a column is that of the query, or one of its patches.
   const isOf = (version, wanted) => version === wanted || version.startsWith(`${wanted}.`);
 
-  // The condition on a row that a query makes, the faults of the query in words, and whether cells are to be counted.
+  // The condition on a row that a query makes, what is to be said of the query, its plain words with the rows that fit
+  // each, and whether cells are to be counted.
   function conditions(query) {
     const { tree, wrong } = parseQuery(query);
+    const words = [];
     let counted = false;
     const any = (row, shown, fits) => row.links.some((all, n) => shown[n] && all.some((link) => fits(link, n)));
 
@@ -302,11 +329,11 @@
       const [, engine = "any", not, verdict] = text.match(/^(?:([^"]*):)?(!?)([a-z-]+)$/) || [];
       const colon = text.includes(":") && !text.startsWith('"');
       if (!verdict || !(colon || not)) {
-        const plain = text.replaceAll('"', "");
-        const named = plain.length > 2 ? entitled(plain) : [];
-        if (!bodies.some(({ rows }) => rows.some((row) => row.text.includes(plain))) && !named.length) wrong.push(`${text} is in no claim, scenario or engine${nearest(plain)}`);
-        const decided = (link) => named.includes(link.dataset.e) && link.now && link.now !== "unsupported";
-        return (row, shown) => row.text.includes(plain) || any(row, shown, decided);
+        const { found, others, fits } = meaning(text);
+        if (!found) wrong.push(`${text} is in no claim, scenario, engine or finding${nearest(text.replaceAll('"', ""))}`);
+        if (others.length) wrong.push(`for ${text} also ${others.join(", ")}`);
+        words.push([text, fits]);
+        return fits;
       }
       const titled = known.has(engine) ? [] : entitled(engine);
       if (!verdicts.includes(verdict)) wrong.push(`no verdict is called ${verdict}`);
@@ -340,7 +367,7 @@
       return (row, shown) => inner.every((fits) => fits(row, shown));
     }
 
-    return { fits: made(tree), wrong, counted: () => counted };
+    return { fits: made(tree), wrong, words, counted: () => counted };
   }
 
   // The chooser of a move offers the releases of an API, and the sides are compared as soon as there are two.
@@ -480,7 +507,7 @@
       family.cell.colSpan = visible || 1;
       first += family.size;
     }
-    const { fits, wrong, counted } = conditions(state.get("q") || "");
+    const { fits, wrong, words, counted } = conditions(state.get("q") || "");
     const kept = [];
     let all = 0;
     for (const { body, scenario, rows } of bodies) {
@@ -510,6 +537,7 @@
     const cells = kept.flatMap((row) => row.links.filter((found, n) => shown[n]).flat()).filter((link) => link.now);
     const counts = counted() ? verdicts.map((name) => [name, cells.filter((link) => link.now === name).length]).filter(([, number]) => number) : [];
     const said = [`${kept.length} of ${amount(all, "guarantee")}`, ...counts.map(([name, number]) => `${amount(number, "cell")} ${name}`), ...(under ? [`verdicts under ${under}`] : []), ...wrong];
+    if (!kept.length && words.length > 1) said.push(...words.map(([text, alone]) => `${text} alone: ${everyRow.filter((row) => alone(row, shown)).length}`));
     form.querySelector("output").textContent = said.join(", ");
   }
 

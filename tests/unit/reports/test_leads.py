@@ -12,6 +12,7 @@ from packed import unpacked
 from conformance.comparison.history import Course, Point
 from conformance.judgement.cell import Verdict
 from conformance.plugins.registry import load_scenarios
+from conformance.reports.findings import known_findings
 from conformance.reports.grid import Grid
 from conformance.reports.page import html
 from conformance.reports.page.excerpts import source_of
@@ -24,6 +25,8 @@ from conformance.results.witness import read_witnesses
 WITNESSES = Path(__file__).parents[3] / "witnesses"
 
 SCENARIO_FILES = {s.id: getsourcefile(type(next(iter(s.programs.values())))) for s in load_scenarios()}
+
+GUARANTEES = {s.id: [g.id for g in s.guarantees] for s in load_scenarios()}
 
 ROW = ("event-time-timers", "a-timer-cleared-from-a-timer-does-not-fire")
 
@@ -46,6 +49,24 @@ def test_a_violated_cell_leads_to_its_advice_and_its_findings(results):
     assert leads.advice_on(ROW, "beam-direct") is None
     assert leads.findings_of(ROW, "beam-direct") == ()
     assert [finding.number for finding in leads.findings] == [5]
+
+
+def test_a_guarantee_is_found_by_what_findings_and_advice_say_of_it(results):
+    """By the title and the tickets, whether it is violated or not."""
+    row = (
+        "next-versions",
+        "where-a-count-becomes-a-deduplication-the-next-version-refuses-the-state-of-the-other-operator",
+    )
+    cell = replace(
+        results.cells[0], scenario=row[0], guarantee=row[1], engine="spark-native:count", verdict=Verdict.HOLDS
+    )
+    environment = results.environment | {cell.engine: results.environment["spark-tws"]}
+    texts = ScenarioRecord("next versions", "", {row[1]: results.scenarios[ROW[0]].guarantees[ROW[1]]})
+    cells, scenarios = [*results.cells, cell], results.scenarios | {row[0]: texts}
+    leads = Leads(Grid([replace(results, cells=cells, scenarios=scenarios, environment=environment)]))
+    told = {place: [leads.indexed[number] for number in leads.index_of(place)] for place in (ROW, row)}
+    assert any(known_findings()[5].title in text for text in told[ROW])
+    assert told[row] == ["a next version takes the state of another operator for its own SPARK-46906"]
 
 
 def test_a_violated_cell_says_who_else_breaks_it_and_since_which_release(results, monkeypatch):
