@@ -25,5 +25,5 @@ def pytest(asked: Exportable) -> str:
         return beam.teststream(asked)
     if asked.engine not in OF_ENGINE:
         there = ", ".join([*OF_ENGINE, *(f"{begin}NAME" for begin in (spark.NATIVE, *export_native.NATIVE))])
-        raise CannotExport(f"pytest exports witnesses of {there}; witness {asked.witness} is of {asked.engine}")
+        raise CannotExport(f"pytest exports no witness of {asked.engine}; it exports witnesses of {there}")
     return OF_ENGINE[asked.engine](asked)

@@ -218,8 +218,7 @@ def coverage_line(cell: MatrixCell) -> str:
     if not cell.cases:
         return ""
     had = [f"{circumstance} {number}" for circumstance, number in cell.coverage.items()]
-    cases = "1 case" if cell.cases == 1 else f"{cell.cases} cases"
-    return f"of {cases}: {', '.join(had) or 'none with any of the circumstances that are counted'}"
+    return f"of {amount(cell.cases, 'case')}: {', '.join(had) or 'none with any of the circumstances that are counted'}"
 
 
 def amount(number: int, what: str, plural: str = "s") -> str:

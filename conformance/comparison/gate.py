@@ -15,6 +15,7 @@ from conformance.comparison.expectations import Divergence, unmatched
 from conformance.judgement.cell import AS_DRAWN, Verdict
 from conformance.results.baseline import Baseline, Place, Standing
 from conformance.results.changes import implied
+from conformance.support.naming import counted
 
 
 class Refused(ValueError):
@@ -168,7 +169,9 @@ def _of_engines(candidate: Baseline, baseline: Baseline) -> Iterator[Ruled]:
             yield of_engine(engine, Outcome.TOLD, "runs in the candidate only")
         before, after = baseline.packs.get(engine, 0), candidate.packs.get(engine)
         if after is not None and engine not in candidate.failures and shrank(before, after):
-            yield of_engine(engine, Outcome.BLOCKS, f"evidence shrank: {after} packs, the baseline had {before}")
+            yield of_engine(
+                engine, Outcome.BLOCKS, f"evidence shrank: {counted(after, 'pack')}, the baseline had {before}"
+            )
 
 
 def of_engine(engine: str, outcome: Outcome, why: str) -> Ruled:
@@ -256,7 +259,7 @@ _PASSES = Ruling(Outcome.PASSES, "")
 
 def _holds(before: Standing | None, after: Standing, listed: Divergence | None) -> Ruling:
     if before is not None and shrank(before.cases, after.cases):
-        found = f"holds on {after.cases} cases, the baseline had {before.cases}"
+        found = f"holds on {counted(after.cases, 'case')}, the baseline had {before.cases}"
         if before.verdict is Verdict.HOLDS:
             return Ruling(Outcome.BLOCKS, f"evidence shrank: {found}")
         if before.verdict is Verdict.VIOLATED:

@@ -23,6 +23,7 @@ from conformance.plugins.registry import load_engine
 from conformance.results.baseline import Place
 from conformance.results.store import Store, file_name, write_cases
 from conformance.run.hosts import Hosts
+from conformance.support.naming import counted
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class OutputDifference:
         """The ruling of the gate: the difference blocks unless a divergence accepts it in this version of the new
         release."""
         found, listed = self.agreement, listing(divergences, self.place, version, today, self.signature)
-        why = f"to look at: output differs on {found.differing} of {found.cases} cases"
+        why = f"to look at: output differs on {found.differing} of {counted(found.cases, 'case')}"
         if self.apart is False and listed is None:
             ruling = Ruling(Outcome.TOLD, f"{why}; the smallest of them, alone, gives the same in both")
         else:

@@ -27,6 +27,7 @@ from conformance.results.store import read_cases, write_cases
 from conformance.results.witness import Witness
 from conformance.run.hosts import Hosts
 from conformance.run.options import Options
+from conformance.support.naming import counted
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,7 @@ class Upgrade:
         def again(title: str, mine: Results, other: Results) -> Results:
             if not (asked := to_ask(mine, other)):
                 return mine
-            say(f"asking the {title} release for what {len(asked)} witnesses of the other one show")
+            say(f"asking the {title} release for what {counted(len(asked), 'witness', 'es')} of the other one show")
             by_engine = {name: [w for w in asked if bare(w.engine) == bare(name)] for name in mine.engines}
             return asked_again(mine, by_engine, options.scenarios, hosts)
 

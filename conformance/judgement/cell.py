@@ -51,7 +51,7 @@ class MatrixCell(Plain):
     """One guarantee on one engine under one perturbation.
 
     Attributes:
-        cases: number of distinct cases that tested the guarantee.
+        cases: number of distinct cases that tested the guarantee, with a stored witness that overruled them.
         timelines: number of distinct timelines of these cases.
         violations: number of these cases that speak against the guarantee.
         inapplicable: pairs that do not count, because the reference does not keep the pairs alike either.

@@ -30,6 +30,7 @@ from conformance.model.feature import Feature
 from conformance.model.perturbation import AND, PERTURBATIONS, Perturbation
 from conformance.model.plan import is_plan
 from conformance.model.scenario import Guarantee, Scenario
+from conformance.support.naming import counted
 
 
 def conclude(
@@ -41,7 +42,7 @@ def conclude(
     elif tally.fault:
         verdict, reason = Verdict.ERROR, tally.fault
     elif tally.lost:
-        verdict, reason = Verdict.UNKNOWN, f"{tally.lost} cases without an answer: {tally.loss}"
+        verdict, reason = Verdict.UNKNOWN, f"{counted(tally.lost, 'case')} without an answer: {tally.loss}"
     elif not tally.cases:
         verdict, reason = Verdict.UNKNOWN, "not exercised: no case put it to the test"
     else:
@@ -106,11 +107,12 @@ def broken(
 def replayed(cell: MatrixCell, witness: str, message: str, again: bool = True) -> MatrixCell:
     """The cell after a stored witness (its id) failed again, as ``message`` says: violated, whatever the cases of this
     run say. A cell that is violated already keeps its reason. An unsupported cell stays unsupported. Without ``again``,
-    the witness stands: it did not run, but others of the engine did, and failed again."""
+    the witness stands: it did not run, but others of the engine did, and failed again. The witness is one more case."""
     if cell.verdict in (Verdict.VIOLATED, Verdict.UNSUPPORTED):
         return cell
     grade = Grade.REPLAYED if again else Grade.STANDS
-    return replace(cell, verdict=Verdict.VIOLATED, reason=message, violations=1, witness=witness, grade=grade)
+    asked = replace(cell, cases=cell.cases + 1, timelines=max(cell.timelines, 1), violations=1)
+    return replace(asked, verdict=Verdict.VIOLATED, reason=message, witness=witness, grade=grade)
 
 
 def confirmed(cell: MatrixCell, witness: str, message: str, failed: int, runs: int, neighbours: int = 0) -> MatrixCell:
@@ -122,11 +124,11 @@ def confirmed(cell: MatrixCell, witness: str, message: str, failed: int, runs: i
     """
     if failed and neighbours:
         share = f"{failed}/{runs}" if failed < runs else ""
-        needs = f"needs {neighbours} neighbour{'s' * (neighbours > 1)}" + f", intermittent {share}" * bool(share)
+        needs = f"needs {counted(neighbours, 'neighbour')}" + f", intermittent {share}" * bool(share)
         reason = f"violated ({needs}): {message}"
         return replace(cell, witness=witness, reason=reason, intermittent=share, grade=Grade.CONFIRMED)
     if not failed:
-        reason = f"fails only in a pack, not alone (0 of {runs} runs): {cell.reason}"
+        reason = f"fails only in a pack, not alone (0 of {counted(runs, 'run')}): {cell.reason}"
         return replace(cell, verdict=Verdict.UNKNOWN, reason=reason, witness=witness, grade=Grade.PACK)
     if failed == runs:
         reason = cell.reason if cell.witness else message
@@ -254,7 +256,7 @@ def held(cases: int, timelines: int, least: str = "") -> str:
     """The reason of a cell that holds: evidence, not proof. By the rule of three, 3/n would bound the share of failing
     cases with 95 % confidence if cases were generated independently. Cases are not quite independent, so 3/n is a
     heuristic. Fewer than FEWEST_BOUNDED cases bound nothing."""
-    found = f"{cases} case{'s' * (cases != 1)} on {least}{timelines} timeline{'s' * (timelines != 1)}, none against"
+    found = f"{counted(cases, 'case')} on {least}{counted(timelines, 'timeline')}, none against"
     return found + (f" (heuristic bound 3/n = {3 / cases:.1%})" if cases >= FEWEST_BOUNDED else "")
 
 

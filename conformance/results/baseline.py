@@ -20,6 +20,7 @@ from conformance.results.record import RunRecord
 from conformance.results.results import Results, UnreadableResults
 from conformance.results.signature import signature
 from conformance.results.subject import SubjectRecord
+from conformance.support.naming import counted
 from conformance.support.reading import text_of, value_of
 from conformance.support.writing import write_whole
 
@@ -79,7 +80,7 @@ class Scope:
         """The ways in which the scope falls short of a full run, in words."""
         found = ["was cut short"] if self.partial else []
         found += ["was brief"] if self.brief else []
-        found += [f"ran {self.rows} rows"] if self.rows else []
+        found += [f"ran {counted(self.rows, 'row')}"] if self.rows else []
         return found
 
     def comparable(self, other: Scope) -> bool:

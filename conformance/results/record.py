@@ -49,16 +49,6 @@ class RunRecord(Plain):
     scenarios: tuple[str, ...] = ()
     engines: tuple[str, ...] = ()
 
-    @property
-    def shortened(self) -> list[str]:
-        """The ways in which the run asked less than a full one, in words; [] for a full run to its end."""
-        found = ["cut short: the results are partial"] if self.partial and not self.budget else []
-        if self.budget:
-            found.append(f"a budget of {self.budget:g} s left out {self.left_out} packs")
-        found += ["brief: a first look"] if self.brief else []
-        found += [f"engines ran {self.rows} rows of programs of a kind"] if self.rows else []
-        return found
-
 
 @dataclass(frozen=True)
 class FeatureRecord(Plain):

@@ -27,6 +27,7 @@ from conformance.model.values import Json
 from conformance.results.record import EngineRecord, ReplayRecord, RunRecord, ScenarioRecord
 from conformance.results.subject import SubjectRecord
 from conformance.results.witness import UnreadableWitness, Witness
+from conformance.support.naming import counted
 from conformance.support.plain import Plain
 from conformance.support.reading import json_of
 from conformance.support.writing import write_whole
@@ -80,6 +81,20 @@ class Results(Plain):
         found: dict[str, list[str]] = {}
         for engine in self.engines:
             found.setdefault(self.environment[engine].shown_as, []).append(engine)
+        return found
+
+    @property
+    def shortened(self) -> list[str]:
+        """The ways in which the run asked less than a full one, in words; [] for a full run to its end."""
+        run, asked = self.run, {*self.engines}
+        found = ["cut short: the results are partial"] if run.partial and not run.budget else []
+        if run.budget:
+            engines = [name for name, record in self.environment.items() if not (name in asked or record.failure)]
+            numbers = {"engine": len(engines), "pack": run.left_out}
+            left = " and ".join(counted(number, what) for what, number in numbers.items() if number)
+            found.append(f"a budget of {run.budget:g} s" + f" left out {left}" * bool(left))
+        found += ["brief: what failed ran alone once"] if run.brief else []
+        found += [f"at most {counted(run.rows, 'row')} for each kind of program"] if run.rows else []
         return found
 
     def in_short(self) -> Results:

@@ -50,6 +50,7 @@ from conformance.subjects.rows import (
 from conformance.subjects.schema import InvalidSubject
 from conformance.subjects.setup import NOBODY, PREVIOUS, Given
 from conformance.subjects.subject import Subject
+from conformance.support.naming import counted
 from conformance.support.plain import Plain
 
 ALONE = 3
@@ -328,7 +329,7 @@ class Asking:
             sampled, why = self._compared(asked)
             if not why:
                 cases = len({row.case for row in asked.data})
-                return True, f"{cases} cases in a run: {sampled} of them answer alone as they do together"
+                return True, f"{counted(cases, 'case')} in a run: {sampled} of them answer alone as they do together"
             self.subject = replace(self.subject, keys=())
         ran = self._run(Run(asked.delivery), packed=False)
         self._must(ran)

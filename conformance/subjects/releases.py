@@ -10,7 +10,7 @@ from conformance.subjects.answers import difference
 from conformance.subjects.asking import Finding, Report, Verdict
 from conformance.subjects.found import drivers
 from conformance.subjects.schema import InvalidSubject
-from conformance.support.naming import instead
+from conformance.support.naming import counted, instead
 from conformance.support.release import Release
 
 RELEASES = "releases"
@@ -53,7 +53,7 @@ def between(old: Sequence[Report], new: Sequence[Report]) -> list[Report]:
         ]
         error = before.error or report.error
         verdict = Verdict.VIOLATED if differing else Verdict.NOT_ASKED if error or not cases else Verdict.HOLDS
-        why = f"{len(differing)} of {len(cases)} cases: {differing[0][1].words}" if differing else error
+        why = f"{len(differing)} of {counted(len(cases), 'case')}: {differing[0][1].words}" if differing else error
         rows = sum(len(rows) for rows in before.answers.values())
         finding = Finding(RELEASES, MEANS, verdict, len(cases), rows, why)
         found.append(Report(before.subject, f"{before.version} and {report.version}", (finding,), seed=before.seed))

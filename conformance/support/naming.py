@@ -30,6 +30,6 @@ def unknown(kind: str, name: str, there: Iterable[str]) -> str:
     return f"unknown {kind} {name!r}; {instead(name, there)}"
 
 
-def counted(number: int, what: str) -> str:
+def counted(number: int, what: str, plural: str = "s") -> str:
     """A number of things: "1 case", "2 cases"."""
-    return f"{number} {what}" + ("" if number == 1 else "s")
+    return f"{number} {what}" + ("" if number == 1 else plural)

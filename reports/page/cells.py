@@ -179,10 +179,7 @@ class Entry:
         if not cell.violations:
             return ""
         alone = f"; alone it failed in {cell.intermittent} runs" if cell.intermittent else ""
-        if cell.violations <= cell.cases:
-            return f"{cell.violations} of {cell.cases} cases speak against it{alone}."
-        stored = f"{cell.violations} cases, stored witnesses among them, speak against it"
-        return f"{stored}; {cell.cases} cases of this run put the guarantee to the test{alone}."
+        return f"Against it: {cell.violations} of {amount(cell.cases, 'case')}{alone}."
 
     @property
     def behind(self) -> str:
@@ -192,14 +189,15 @@ class Entry:
 
 @dataclass(frozen=True)
 class GuaranteeRow:
-    """A guarantee, and its entries in each column; with the perturbations that it is asked under, and what its cases
-    had in them, in words."""
+    """A guarantee, and its entries in each column; with the perturbations that it is asked under, what its cases had in
+    them, in words, and the numbers of what findings and advice say of it, see ``leads.Leads``."""
 
     texts: GuaranteeRecord
     anchor: str
     columns: tuple[tuple[Entry, ...], ...]
     perturbations: tuple[str, ...]
     had: str
+    index: tuple[int, ...]
 
     @property
     def entries(self) -> list[Entry]:
@@ -266,7 +264,8 @@ class Cells:
         asked = {cell.perturbation for cell in cells}
         under = tuple(name for name in grid.perturbations if name in asked)
         columns = [[self._entry(c.run, row, e, under) for e in c.engines if (c.run, e) in there] for c in grid.columns]
-        return GuaranteeRow(texts, grid.row_anchor(row), _each_witness_once(columns), under, _had(columns))
+        index = self._leads.index_of(row)
+        return GuaranteeRow(texts, grid.row_anchor(row), _each_witness_once(columns), under, _had(columns), index)
 
     def _beside(self, run: int, row: Row, engine: str) -> str:
         """Whether an engine stands alone in breaking a guarantee."""

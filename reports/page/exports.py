@@ -35,24 +35,24 @@ class Export:
     command: str = ""
 
 
-def exports(witnesses: Iterable[Witness], parts: Parts) -> dict[str, Export]:
+def exports(witnesses: Iterable[Witness], parts: Parts, again: Iterable[Witness] = ()) -> dict[str, Export]:
     """Witness (id) -> its file. The files are parts side by side, since they have much in common. A plain page has none
-    of them."""
+    of them, and no page has those of ``again``: witnesses of which another engine's stand on the page."""
     try:
         scenarios = [*load_scenarios(), *users().scenarios]
     except (UnknownName, InvalidPlugin):
         scenarios = []
     found: dict[str, Export] = {}
     room, packer = MOST_PACKED, zlib.compressobj(9)
-    for witness in witnesses:
-        if witness.id in found:
-            continue
+    shown = {witness.id: witness for witness in witnesses}
+    for witness in ({witness.id: witness for witness in again} | shown).values():
         name, text, why = _file(witness, scenarios)
         if why:
             found[witness.id] = Export(name, why=why)
             continue
-        room -= len(packer.compress(text.encode())) + len(packer.flush(zlib.Z_SYNC_FLUSH))
-        there = not parts.plain and len(text) <= LONGEST and room > 0
+        if witness.id in shown:
+            room -= len(packer.compress(text.encode())) + len(packer.flush(zlib.Z_SYNC_FLUSH))
+        there = witness.id in shown and not parts.plain and len(text) <= LONGEST and room > 0
         part = parts.add(f'<pre class="file" tabindex=0 data-name="{name}">{raw(text)}</pre>') if there else None
         command = "" if there else f"conformance replay {witness.id} --export {FORMAT}"
         found[witness.id] = Export(name, text.count("\n"), part, command=command)
@@ -65,4 +65,5 @@ def _file(witness: Witness, scenarios: list[Scenario]) -> tuple[str, str, str]:
     try:
         return name, exported(witness, scenarios, FORMAT), ""
     except CannotExport as error:
-        return name, "", str(error).removeprefix(f"witness {witness.id} ").removeprefix(f"witness {witness.id}: ")
+        why = str(error).removeprefix(f"witness {witness.id}: ").replace(f"witness {witness.id}", "the witness")
+        return name, "", why.partition(";")[0]

@@ -49,7 +49,8 @@ def render(
     leads = Leads(grid)
     cells = Cells(grid, leads)
     scenarios, parts = cells.scenarios(), Parts(plain)
-    first = [e.witness for s in scenarios for row in s.rows for e in row.entries if e.witness and not e.witness.same]
+    shown = [e.witness for s in scenarios for row in s.rows for e in row.entries if e.witness]
+    first, again = ([e.witness for e in shown if (e.same is not None) is same] for same in (False, True))
     return framed(
         "matrix.html.j2",
         SCRIPTS,
@@ -65,7 +66,7 @@ def render(
             s.id: [(n, c) for n, c in enumerate(grid.columns) if c.native and any(row.columns[n] for row in s.rows)]
             for s in scenarios
         },
-        exports=exports([evidence.witness for evidence in first], parts),
+        exports=exports(first, parts, again),
         grades=WEAKEST_FIRST,
         scenarios=scenarios,
         many=MANY,

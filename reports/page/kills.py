@@ -9,6 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from conformance.reports.page.pages import framed
+from conformance.reports.words import amount
 from conformance.selftest.power import Power
 from conformance.selftest.selftest import SelfTest
 
@@ -85,8 +86,9 @@ def caught_of(power: Power) -> str:
     asked = power.asked
     kind = "a brief run" if asked.brief else "a run"
     return (
-        f"{kind} ({asked.wanted} cases of each program on each timeline, seed {asked.seed}: {power.cases} cases in "
-        f"{power.packs} packs) would catch {len(power.caught)} of {power.visible} seeded bugs"
+        f"{kind} ({amount(asked.wanted, 'case')} of each program on each timeline, seed {asked.seed}: "
+        f"{amount(power.cases, 'case')} in {amount(power.packs, 'pack')}) would catch "
+        f"{len(power.caught)} of {power.visible} seeded bugs"
     )
 
 

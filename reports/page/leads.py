@@ -3,7 +3,8 @@ source of what was asked. Each text stands on the page once."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -22,6 +23,9 @@ from conformance.reports.site.places import since
 from conformance.results.baseline import Baseline
 from conformance.results.catalogue import catalogue
 
+UPSTREAM = re.compile(r"\[([^\]]*)\]\(https?:")
+"""How a text names a ticket of a framework."""
+
 
 @dataclass(frozen=True)
 class Source:
@@ -38,6 +42,8 @@ class Leads:
     Attributes:
         advice: the advice on cells that are violated, as the page shows it: (cause, paragraphs, numbers of findings).
         findings: those that cells or advice of the page are about, by number.
+        indexed: titles with upstream tickets of findings and advice about guarantees of the page, whether they are
+            violated or not.
     """
 
     def __init__(self, grid: Grid) -> None:
@@ -55,7 +61,7 @@ class Leads:
         shown = [advice for advice in self._known if advice in self._advised.values()]
         self._numbers = {advice: number for number, advice in enumerate(shown)}
         self._claimed = claimed()
-        self._about = {place: self._numbers_of(*place) for place in violated}
+        self._about = {place: self._numbers_of(*place, self._advised.get(place)) for place in violated}
         self.advice = [(a.cause, paragraphs(a.text), self._linked(a)) for a in shown]
         self.findings = [
             self._findings[n]
@@ -63,12 +69,30 @@ class Leads:
             if n in self._findings
         ]
         self.sources = _sources(grid)
+        numbers: dict[str, int] = {}
+        self._index: dict[Row, dict[int, None]] = {}
+        for row, engine in dict.fromkeys(place for folded in grid.folded for place in folded):
+            for text in self._texts(row, engine):
+                self._index.setdefault(row, {})[numbers.setdefault(text, len(numbers))] = None
+        self.indexed = list(numbers)
+
+    def _texts(self, row: Row, engine: str) -> Iterator[str]:
+        """The titles, with their tickets, of the advice and the findings on a guarantee on an engine."""
+        advice = advice_on(row, engine)
+        if advice:
+            yield " ".join([advice.cause, *UPSTREAM.findall(advice.text)])
+        for number in self._numbers_of(row, engine, advice):
+            finding = self._findings[number]
+            yield " ".join([finding.title, *(ticket.name for ticket in finding.upstream)])
+
+    def index_of(self, row: Row) -> tuple[int, ...]:
+        """The places in ``indexed`` of what findings and advice say of a guarantee."""
+        return tuple(self._index.get(row, ()))
 
     def _linked(self, advice: Advice) -> list[int]:
         return [number for number in map(int, NAMED.findall(advice.text)) if number in self._findings]
 
-    def _numbers_of(self, row: Row, engine: str) -> tuple[int, ...]:
-        advice = self._advised.get((row, engine))
+    def _numbers_of(self, row: Row, engine: str, advice: Advice | None) -> tuple[int, ...]:
         found = {*(self._linked(advice) if advice else ()), *self._claimed.get((row, engine), ())}
         return tuple(sorted(number for number in found if number in self._findings))
 

@@ -84,7 +84,7 @@ def _sides(grid: Grid) -> Iterator[Side]:
     keys: set[str] = set()
     for number in range(len(grid.runs) - 1, -1, -1):
         run, where = grid.runs[number], f"run {number + 1}" if len(grid.runs) > 1 else "this run"
-        where += ", not a full one" * bool(run.run.shortened)
+        where += ", not a full one" * bool(run.shortened)
         found = _cells(Baseline.of(run))
         for engine in run.engines:
             if (framework := run.environment[engine].framework) and engine in found:
@@ -94,7 +94,7 @@ def _sides(grid: Grid) -> Iterator[Side]:
                 keys.add(key)
                 anchors = {row: grid.anchor(number, row, engine) for row in found[engine]}
                 told = f"{release}, {where}"
-                whole = not run.run.shortened
+                whole = not run.shortened
                 yield Side(key, bare(engine), framework[0], told, found[engine], anchors, whole)
     for version, baseline in _releases():
         for engine, cells in _cells(baseline).items():

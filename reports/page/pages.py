@@ -6,16 +6,17 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 import zlib
 from collections.abc import Iterator, Sequence
 from importlib.resources import files
 from itertools import chain
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from conformance.reports.page.style import STYLE
-from conformance.reports.words import some
+from conformance.reports.words import amount, some
 
 TEMPLATES = Environment(
     loader=PackageLoader("conformance.reports", "templates"),
@@ -32,7 +33,16 @@ def raw(text: str) -> Markup:
 
 
 TEMPLATES.filters["raw"] = raw
+
+
+def broken(name: str) -> Markup:
+    """A name that may break after hyphens and colons and before capital letters."""
+    return Markup(re.sub(r"(?<=[-:])(?=.)|(?<=[a-z])(?=[A-Z])", "<wbr>", str(escape(name))))
+
+
+TEMPLATES.filters["broken"] = broken
 TEMPLATES.filters["some"] = some
+TEMPLATES.filters["amount"] = amount
 
 
 ALIKE = 3

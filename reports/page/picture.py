@@ -16,7 +16,7 @@ from conformance.model.trace import DRAIN, Emission
 from conformance.model.values import Json, canonical, spelled
 from conformance.reports.page.panels import Panel
 from conformance.reports.page.style import LIGHT, STYLE
-from conformance.reports.words import legal, met, relative, shortened
+from conformance.reports.words import amount, legal, met, relative, shortened
 
 LEFT, TOP, LINE, CHAR = 64, 40, 15, 6.7
 """Sizes in px: room for labels at the left and top, the distance of lines of text, a character's width."""
@@ -309,7 +309,7 @@ def _described(panel: Panel) -> str:
         (len(panel.schedule.advances), "watermark advance"),
         (len(panel.trace.emissions), "output"),
     ]
-    told = ", ".join(f"{n} {what}{'s' if n != 1 else ''}" for n, what in counts)
+    told = ", ".join(f"{amount(n, what)}" for n, what in counts)
     if panel.differs:
         told += f"; first difference: key {spelled(panel.differs.key)} gave {said(panel.differs)}"
     elif panel.lacks:

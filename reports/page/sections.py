@@ -17,6 +17,7 @@ from conformance.reports.text.claims import CLAIM_STYLES, Style, cases_in, probe
 from conformance.reports.text.likeness import agreed, difference_lines, inapplicable, partly, stable_up_to
 from conformance.reports.words import (
     BARS,
+    amount,
     change_in_words,
     changed_claim,
     not_run,
@@ -37,6 +38,7 @@ class RunLine:
     """A run, for the head of the page. ``versions`` are those of the frameworks, in words."""
 
     record: RunRecord
+    shortened: list[str]
     label: str
     not_run: list[tuple[str, str]]
     versions: str
@@ -44,7 +46,8 @@ class RunLine:
 
 def run_lines(grid: Grid) -> list[RunLine]:
     return [
-        RunLine(run.run, label, not_run(run), _versions(run)) for run, label in zip(grid.runs, grid.labels, strict=True)
+        RunLine(run.run, run.shortened, label, not_run(run), _versions(run))
+        for run, label in zip(grid.runs, grid.labels, strict=True)
     ]
 
 
@@ -277,7 +280,7 @@ def _in_words(found: Stability) -> StabilityWords:
     word = stable_up_to(found)
     if found.pairs and found.promised and word == found.promised.value:
         word = "✓"
-    details = [f"{found.pairs} pairs"] if found.pairs else []
+    details = [amount(found.pairs, "pair")] if found.pairs else []
     details += [f"{found.refuting} short of the promise"] if found.refuting else []
     details += [apart] if found.pairs and (apart := inapplicable(found)) else []
     details += [f"where it counts: {', '.join(some)}"] if (some := partly(found)) else []

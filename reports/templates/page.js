@@ -8,6 +8,12 @@
     apart: "Cannot be compared: decided on one, and not on the other",
   };
   const LETTERS = { h: ["holds", "✓"], v: ["violated", "✗"], s: ["unsupported", "–"], u: ["unknown", "?"], e: ["error", "!"] };
+  // "1 case", "2 cases": of a number, or of a list's length.
+  function amount(found, word) {
+    const number = Array.isArray(found) ? found.length : Number(found);
+    return `${number} ${word}${number === 1 ? "" : "s"}`;
+  }
+
   const form = document.querySelector(".controls");
   const main = document.querySelector("#matrix table");
   const columns = [...[...main.tHead.rows[1].cells].slice(1), ...document.querySelectorAll("#operators li")]
@@ -19,6 +25,8 @@
     for (const row of table.tBodies[0].rows) ofOperators.set(row.dataset.r, { row, cells: [...row.cells].slice(1).map((cell, n) => [places.get(keys[n + 1]), cell]) });
   }
   const families = [...main.tHead.rows[0].cells].slice(1).map((cell) => ({ cell, size: cell.colSpan }));
+  // What findings and advice say, for the rows that they are about.
+  const indexed = [...document.querySelectorAll("#indexed li")].map((line) => line.textContent.toLowerCase());
   const bodies = [...main.tBodies].map((body) => ({
     body,
     scenario: body.dataset.scenario,
@@ -30,6 +38,7 @@
         row,
         beside: beside && beside.row,
         text: (row.cells[0].textContent + " " + body.rows[0].textContent + " " + body.dataset.scenario).toLowerCase(),
+        told: (row.dataset.i || "").split(" ").map((n) => indexed[n] || "").join(" "),
         cells,
         links: columns.map((_, n) => (of.has(n) ? [...of.get(n).querySelectorAll("a")] : [])),
         changed: cells.some(([, cell]) => cell.querySelector("p b")),
@@ -54,7 +63,7 @@
     if (link.grade) {
       const beside = mark.nextElementSibling?.matches("p") ? mark.nextElementSibling.firstChild.textContent.trim() : "";
       const [exercised, promised = exercised] = (mark.dataset.k || "").split("/");
-      link.behind = [promised && `${exercised} of ${promised} perturbations`, beside.replace(/^(\d+ of \d+)/, "$1 perturbations").replace(/(\d+)\/(\d+)$/, "$1 of $2 cases against it").replace(/(^|, )(\d+)$/, "$1$2 cases")].filter(Boolean).join(", ");
+      link.behind = [promised && `${exercised} of ${amount(promised, "perturbation")}`, beside.replace(/^(\d+ of )(\d+)/, (_, of, all) => of + amount(all, "perturbation")).replace(/(\d+)\/(\d+)$/, (_, bad, all) => `${bad} of ${amount(all, "case")} against it`).replace(/(^|, )(\d+)$/, (_, begun, all) => begun + amount(all, "case"))].filter(Boolean).join(", ");
       const [, part, all] = link.behind.match(/^(\d+) of (\d+)/) || [];
       if (link.grade.word === "part" && all) link.style.setProperty("--share", `${100 * part / all}%`);
       mark.title = `${link.grade.name}: ${link.behind}`;
@@ -92,6 +101,7 @@
   let markup = [];
 
   async function wait() {
+    foldEvidence();
     const places = [...document.querySelectorAll("[data-part]")];
     packed("moves").then(offerMoves, () => {});
     const [lines, parts] = await packed("parts").catch(() => [[], []]);
@@ -153,6 +163,23 @@
     });
     made.setAttribute("aria-expanded", "true");
     title.replaceChildren(made);
+  }
+
+  // A guarantee of the evidence shows its heading until somebody unfolds it, or opens one of its cells.
+  function foldEvidence() {
+    for (const panel of document.querySelectorAll("section.row")) {
+      const title = panel.querySelector("h3");
+      title.replaceChildren(button(title.textContent, () => {
+        unpack(panel);
+        unfold(panel, !panel.classList.contains("unfolded"));
+      }));
+      unfold(panel, false);
+    }
+  }
+
+  function unfold(panel, shown) {
+    panel.classList.toggle("unfolded", shown);
+    panel.querySelector("h3 button").setAttribute("aria-expanded", String(shown));
   }
 
   function button(text, work) {
@@ -221,13 +248,35 @@
 
   const entitled = (text) => (squeezed(text) ? [...knownAs].filter(([, title]) => title.includes(squeezed(text))).map(([name]) => name) : []);
 
-  // The term of the page that is nearest to one that is nowhere, as an offer; "" where none is near.
+  const everyRow = bodies.flatMap(({ rows }) => rows);
+  const begins = (text, word) => ` ${text}`.includes(` ${word}`);
+
+  // What a plain word finds: which rows fit, and the other words for the same thing that the page has. A word in quotes
+  // is only that word.
+  function meaning(text) {
+    const plain = text.replaceAll('"', "");
+    const long = plain.length > 2;
+    const named = long ? entitled(plain) : [];
+    const ticket = long && /\d/.test(plain) ? squeezed(plain) : "";
+    const says = (row) => row.text.includes(plain) || (long && row.told.includes(plain)) || (ticket && squeezed(row.told).includes(ticket));
+    const only = text.startsWith('"') && !plain.includes(" ");
+    const others = only ? [] : alike(plain).filter((word) => !word.includes(plain) && everyRow.some((row) => begins(row.text, word)));
+    const decided = (link) => named.includes(link.dataset.e) && link.now && link.now !== "unsupported";
+    return {
+      others,
+      found: named.length || others.length || everyRow.some(says),
+      fits: (row, shown) => says(row) || others.some((word) => begins(row.text, word)) || row.links.some((all, n) => shown[n] && all.some(decided)),
+    };
+  }
+
+  // The term with hits that is nearest to one without, as an offer; "" where none is near.
   function nearest(text) {
-    const page = [...bodies.flatMap(({ rows }) => rows.map((row) => row.text)), ...[...document.querySelectorAll("#known-as li")].map((line) => line.textContent.toLowerCase())];
-    const terms = new Set(["strength:", "grade:", "finding:", "any:", ...page.join(" ").match(/[a-z][a-z-]{3,}/g)]);
-    const asked = text.replace(/[<>]?\d+$/, "");
-    const [distance, term] = [...terms].map((word) => [edits(asked, word), word]).sort(([one], [other]) => one - other)[0];
-    return distance <= asked.length / 3 ? `; did you mean ${term}${text.slice(asked.length)}?` : "";
+    const [, head, rest] = text.match(/^([^:]*:)(.*)$/) || ["", text, ""];
+    const page = [...everyRow.map((row) => `${row.text} ${row.told}`), ...[...document.querySelectorAll("#known-as li")].map((line) => line.textContent.toLowerCase())];
+    const terms = rest ? ["strength:", "grade:", "finding:", "any:"] : new Set([...page.join(" ").match(/[a-z][a-z0-9-]{3,}/g), ...SYNONYMS.flat()]);
+    const near = [...terms].map((word) => [edits(head, word), word]).filter(([distance]) => distance <= head.length / 3).sort(([one], [other]) => one - other);
+    const [, term] = near.find(([, word]) => rest || meaning(word).found) || [];
+    return term ? `; did you mean ${term}${rest}?` : "";
   }
 
   // How many letters to put, drop or change make one word of another.
@@ -248,9 +297,11 @@
   // Whether a version of a column is that of the query, or one of its patches.
   const isOf = (version, wanted) => version === wanted || version.startsWith(`${wanted}.`);
 
-  // The condition on a row that a query makes, the faults of the query in words, and whether cells are to be counted.
+  // The condition on a row that a query makes, what is to be said of the query, its plain words with the rows that fit
+  // each, and whether cells are to be counted.
   function conditions(query) {
     const { tree, wrong } = parseQuery(query);
+    const words = [];
     let counted = false;
     const any = (row, shown, fits) => row.links.some((all, n) => shown[n] && all.some((link) => fits(link, n)));
 
@@ -278,11 +329,11 @@
       const [, engine = "any", not, verdict] = text.match(/^(?:([^"]*):)?(!?)([a-z-]+)$/) || [];
       const colon = text.includes(":") && !text.startsWith('"');
       if (!verdict || !(colon || not)) {
-        const plain = text.replaceAll('"', "");
-        const named = plain.length > 2 ? entitled(plain) : [];
-        if (!bodies.some(({ rows }) => rows.some((row) => row.text.includes(plain))) && !named.length) wrong.push(`${text} is in no claim, scenario or engine${nearest(plain)}`);
-        const decided = (link) => named.includes(link.dataset.e) && link.now && link.now !== "unsupported";
-        return (row, shown) => row.text.includes(plain) || any(row, shown, decided);
+        const { found, others, fits } = meaning(text);
+        if (!found) wrong.push(`${text} is in no claim, scenario, engine or finding${nearest(text.replaceAll('"', ""))}`);
+        if (others.length) wrong.push(`for ${text} also ${others.join(", ")}`);
+        words.push([text, fits]);
+        return fits;
       }
       const titled = known.has(engine) ? [] : entitled(engine);
       if (!verdicts.includes(verdict)) wrong.push(`no verdict is called ${verdict}`);
@@ -316,7 +367,7 @@
       return (row, shown) => inner.every((fits) => fits(row, shown));
     }
 
-    return { fits: made(tree), wrong, counted: () => counted };
+    return { fits: made(tree), wrong, words, counted: () => counted };
   }
 
   // The chooser of a move offers the releases of an API, and the sides are compared as soon as there are two.
@@ -382,8 +433,6 @@
     return place.replaceChildren(title, stays, ...parts);
   }
 
-  const amount = (found, word) => `${found.length ?? found} ${word}${(found.length ?? found) === 1 ? "" : "s"}`;
-
   function make(tag, text = "") {
     const element = document.createElement(tag);
     element.textContent = text;
@@ -415,7 +464,7 @@
     cells.sort(([one], [other]) => one.grade.rank - other.grade.rank || share(one) - share(other));
     const table = make("table");
     table.className = "matrix weakest";
-    table.append(make("caption", `${cells.length} cells with evidence, the weakest first${cells.length > WEAKEST ? `; the first ${WEAKEST} of them` : ""}.`));
+    table.append(make("caption", `${amount(cells, "cell")} with evidence, the weakest first${cells.length > WEAKEST ? `; the first ${WEAKEST} of them` : ""}.`));
     table.createTHead().insertRow().append(...["grade", "rests on", "engine", "stands", "guarantee"].map((text) => Object.assign(make("th", text), { scope: "col" })));
     const body = table.createTBody();
     for (const [link, row] of cells.slice(0, WEAKEST)) {
@@ -458,7 +507,7 @@
       family.cell.colSpan = visible || 1;
       first += family.size;
     }
-    const { fits, wrong, counted } = conditions(state.get("q") || "");
+    const { fits, wrong, words, counted } = conditions(state.get("q") || "");
     const kept = [];
     let all = 0;
     for (const { body, scenario, rows } of bodies) {
@@ -487,7 +536,8 @@
     tellWeakest(state.has("weakest"), kept, shown);
     const cells = kept.flatMap((row) => row.links.filter((found, n) => shown[n]).flat()).filter((link) => link.now);
     const counts = counted() ? verdicts.map((name) => [name, cells.filter((link) => link.now === name).length]).filter(([, number]) => number) : [];
-    const said = [`${kept.length} of ${all} guarantees`, ...counts.map(([name, number]) => `${number} cells ${name}`), ...(under ? [`verdicts under ${under}`] : []), ...wrong];
+    const said = [`${kept.length} of ${amount(all, "guarantee")}`, ...counts.map(([name, number]) => `${amount(number, "cell")} ${name}`), ...(under ? [`verdicts under ${under}`] : []), ...wrong];
+    if (!kept.length && words.length > 1) said.push(...words.map(([text, alone]) => `${text} alone: ${everyRow.filter((row) => alone(row, shown)).length}`));
     form.querySelector("output").textContent = said.join(", ");
   }
 
@@ -553,7 +603,7 @@
     close();
     if (!target) return back && back.focus();
     for (let outer = target.closest("details"); outer; outer = outer.parentElement.closest("details")) outer.open = true;
-    const panel = target.matches("article, tr") && target.closest("section.row");
+    const panel = target.closest("section.row");
     if (!panel) {
       if (target.matches("tbody")) fold(target, false);
       target.tabIndex = -1;
@@ -564,6 +614,7 @@
     target.classList.add("open");
     target.tabIndex = -1;
     panel.classList.add("open");
+    panel.querySelector("h3 button")?.setAttribute("disabled", "");
     panel.setAttribute("role", "dialog");
     panel.setAttribute("aria-label", "Evidence");
     if (!panel.querySelector(".close")) {
@@ -586,6 +637,7 @@
     const panel = opened.closest("section.row");
     opened.classList.remove("open");
     panel.classList.remove("open");
+    panel.querySelector("h3 button")?.removeAttribute("disabled");
     panel.removeAttribute("role");
     panel.removeAttribute("aria-label");
     opened = null;

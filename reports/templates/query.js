@@ -1,10 +1,30 @@
 "use strict";
+// Words for one thing: each finds what the others find.
+const SYNONYMS = [
+  ["deduplication", "dedup", "dropduplicates", "distinct", "unique", "duplicate"],
+  ["ttl", "time to live", "expiry", "expiration", "horizon"],
+  ["timer", "timeout", "reminder", "alarm"],
+  ["late", "lateness", "watermark", "delay"],
+  ["session", "gap", "inactivity"],
+  ["join", "pair", "partner"],
+  ["window", "pane", "trigger"],
+  ["restart", "recovery", "checkpoint", "resume", "crash"],
+  ["exactly once", "twice", "doubled", "lost"],
+  ["type", "schema", "encoder", "coder", "serializer"],
+  ["version", "upgrade", "migration", "evolution"],
+];
+
+// The other words for what a word names, in the singular or plural.
+const alike = (word) => SYNONYMS.filter((all) => all.includes(word) || all.includes(word.replace(/s$/, ""))).flat().filter((other) => other !== word);
+
 // The language of the page's queries. It knows nothing of the page.
 //
 // parseQuery(text) gives {tree, wrong}. A tree is ["and", tree…], ["or", tree…], ["not", tree], ["word", word], or ["cell", word…]: words
 // that speak of one cell together. A word in quotes keeps them. wrong: what cannot be meant, in words.
 function parseQuery(text) {
-  const tokens = text.toLowerCase().match(/"[^"]*"|[()]|[^\s()]+/g) || [];
+  const phrases = SYNONYMS.flat().filter((word) => word.includes(" "));
+  const quoted = phrases.reduce((said, phrase) => said.replace(new RegExp(`(?<!")\\b${phrase}\\b`, "g"), `"${phrase}"`), text.toLowerCase());
+  const tokens = quoted.match(/"[^"]*"|[()]|[^\s()]+/g) || [];
   const wrong = [];
   let at = 0;
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from conformance.judgement.cell import Verdict
-from conformance.reports.words import replay_command
-from conformance.results.claims import Answer, Decision, OnEngine
+from conformance.reports.words import FEW, amount, replay_command
+from conformance.results.claims import Answer, Decision, OnEngine, counted
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,9 @@ CLAIM_STYLES = {
     Answer.NOT_DECIDABLE: Style("unsupported", "–"),
 }
 """The look of each answer to a claim: that of the most similar verdict."""
+
+MOST = 30
+"""How many contradicted claims are told without their evidence."""
 
 
 def cases_in(found: OnEngine) -> str:
@@ -49,6 +53,19 @@ def probed_on(decision: Decision) -> str:
     return f"probe {decision.claim.probe} on {', '.join(f'{k} {v}' for k, v in decision.probed.versions.items())}"
 
 
+def claims_lines(decisions: Sequence[Decision], everything: bool = False) -> Iterator[str]:
+    """Claims by their answers, the most telling first: a few of each, a line each, or all with their evidence; then
+    how many have which answer."""
+    for answer in Answer:
+        found = [decision for decision in decisions if decision.answer is answer]
+        most = MOST if answer is Answer.CONTRADICTED else FEW
+        for decision in found if everything else found[:most]:
+            yield from claim_lines(decision) if everything else itertools.islice(claim_lines(decision), 1)
+        if not everything and len(found) > most:
+            yield f"  and {len(found) - most} more {answer.value}: -v"
+    yield ", ".join(f"{number} {answer.value}" for answer, number in counted(decisions).items() if number)
+
+
 def claim_lines(decision: Decision) -> Iterator[str]:
     """A claim and its decision as lines of text, with the deciding cells of each engine and their witnesses."""
     document = decision.claim.document
@@ -68,6 +85,6 @@ def claim_lines(decision: Decision) -> Iterator[str]:
         yield from (f"    {found.answer.value} on {found.engine}: {told}" for told in found.answers)
         for cell in found.because:
             witness = f", {replay_command(cell.witness)}" if cell.witness else ""
-            cases = f" in {cell.cases} cases" if cell.cases else ""
+            cases = f" in {amount(cell.cases, 'case')}" if cell.cases else ""
             row = "/".join(cell.row)
             yield f"    {found.answer.value} on {found.engine}: {row} {cell.verdict.value}{cases}{witness}"

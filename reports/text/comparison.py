@@ -14,6 +14,7 @@ from conformance.reports.text.junit import document
 from conformance.reports.text.likeness import compared, difference_lines
 from conformance.reports.text.markdown import changed, plain
 from conformance.reports.words import (
+    FEW,
     OTHER_CASES,
     amount,
     change_in_words,
@@ -30,20 +31,22 @@ ENGINES = "Engines that did not run alike on both sides"
 HEADINGS = {Outcome.BLOCKS: "Blocked", Outcome.TOLD: "To look at, not blocked"}
 
 
-def diff_lines(between: Changes, runs: Sequence[Results]) -> Iterator[str]:
-    """What changed, by kind, a line each; claims in words where a run has them."""
+def diff_lines(between: Changes, runs: Sequence[Results], everything: bool = False) -> Iterator[str]:
+    """What changed, by kind, a line each for a few changes, or for all; claims in words where a run has them."""
     yield from sides_in_part(between)
     if not between.same_cases:
         yield OTHER_CASES
     for where, engines in (("old", between.gone), ("new", between.added)):
         if engines:
-            yield f"only in the {where} one: {', '.join(engines)}"
-    if between.new_guarantees:
-        yield f"guarantees that only the new one has: {', '.join(between.new_guarantees)}"
+            yield f"only in the {where} one: {some(engines, len(engines) if everything else FEW)}"
+    if names := between.new_guarantees:
+        yield f"guarantees that only the new one has: {some(names, len(names) if everything else FEW)}"
     for kind, found in between.found.items():
         yield f"{number_changed(found)} {kind.value}"
-        for change in found:
+        for change in found if everything else found[:FEW]:
             yield f"  {change.name}: {changed_claim(runs, change)}: {change_in_words(change)}"
+        if not everything and len(found) > FEW:
+            yield f"  and {amount(len(found) - FEW, 'more change')}: -v"
     yield f"{between.unchanged} verdicts unchanged, one for each guarantee, engine and perturbation"
 
 
@@ -63,8 +66,8 @@ def output_lines(agreements: Sequence[Agreement], results: Results) -> Iterator[
         mine = [found for found in agreements if found.left == left]
         same = sum(found.cases - found.differing for found in mine)
         total = sum(found.cases for found in mine)
-        told = f"all {total}" if same == total else f"{same} of {total}"
-        yield f"{bare(left)}: identical output on {told} cases"
+        told = f"{'all' if same == total else f'{same} of'} {amount(total, 'case')}"
+        yield f"{bare(left)}: identical output on {told}"
         for found in mine:
             if found.smallest:
                 name = results.scenarios[found.scenario].name
@@ -163,7 +166,7 @@ def upgrade_markdown(
     """A comparison of two releases: which engines did not run alike, what changed, what came out (lines of text), and
     what the gate says of it. ``replays`` are commands by witness."""
     run = runs[-1].run
-    asked = f"Both releases ran the same {run.cases} cases of {amount(len(runs[-1].scenarios), 'scenario')}."
+    asked = f"Both releases ran the same {amount(run.cases, 'case')} of {amount(len(runs[-1].scenarios), 'scenario')}."
     flaws = " and ".join(dict.fromkeys(flaw for side in between.flaws for flaw in side))
     asked += f" Each run {flaws}: what a cell lacks was perhaps not asked." if flaws else ""
     first, rest = (

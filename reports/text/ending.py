@@ -17,6 +17,7 @@ from conformance.reports.text.violations import (
     named,
     names_of_mended,
     of_subjects,
+    outlived,
     violations,
 )
 from conformance.reports.words import amount, replay_command, shortened
@@ -79,7 +80,7 @@ def ending(results: Results, console: Console, changed: str = "") -> None:
             say(f"  {len(mine)}: {cause} ({engines_of(mine)}){shown}")
         if len(causes) > CAUSES:
             say(f"  and {amount(len(causes) - CAUSES, 'more cause')}")
-    if told := of_subjects(results):
+    for told in filter(None, (outlived(found), of_subjects(results))):
         say(told)
     if left := sum(replay.answer == NOT_REPLAYED for replay in results.replays):
         say(f"{amount(left, 'stored witness', 'es')} {NOT_REPLAYED}: no time was left")
@@ -91,7 +92,7 @@ def ending(results: Results, console: Console, changed: str = "") -> None:
         mine = [row for row in rows if row.engine == engine]
         if all(row.verdict is Verdict.UNSUPPORTED for row in mine):
             say(f"{engine} cannot be asked: {mine[0].reason}")
-    if results.run.shortened:
-        say(f"Not a full run: {'; '.join(results.run.shortened)}.", "yellow")
+    if results.shortened:
+        say(f"Not a full run: {'; '.join(results.shortened)}.", "yellow")
     for told, agreement in compared_ports(results):
         say(told, "red" if agreement.smallest else "green")

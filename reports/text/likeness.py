@@ -62,7 +62,7 @@ def stability_lines(stability: Stability) -> Iterator[str]:
     """One program under one perturbation on one engine: every equivalence, and the smallest pair against each."""
     promised = f", promised: {stability.promised.value}" if stability.promised else ", nothing promised"
     apart = f", {inapplicable(stability)}" if inapplicable(stability) else ""
-    yield f"{stability.perturbation}: {stable_up_to(stability)} ({stability.pairs} pairs{promised}{apart})"
+    yield f"{stability.perturbation}: {stable_up_to(stability)} ({amount(stability.pairs, 'pair')}{promised}{apart})"
     if stability.unsupported:
         yield f"    {stability.unsupported}"
     told: Pair | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from conformance.judgement.cell import Folded
@@ -13,6 +14,7 @@ from conformance.reports.text.violations import (
     named,
     names_of_mended,
     of_subjects,
+    outlived,
     violations,
 )
 from conformance.reports.words import (
@@ -35,6 +37,9 @@ from conformance.results.baseline import Baseline
 from conformance.results.changes import Changes, successive
 from conformance.results.report import Report
 from conformance.results.results import Results
+
+SPECIAL = re.compile(r"[\\`*_{}\[\]<>#|]")
+RELEASED = re.compile(r"([\w.:+-]+@[\w.+-]*\w)")
 
 LIMIT = 60_000
 """Characters: a comment on GitHub takes 65,536."""
@@ -68,16 +73,17 @@ def _broken(results: Results) -> str:
     """What is new, mended and still broken, on a screen."""
     run, found = results.run, violations(results)
     cases = "from a file of cases" if run.seed is None else f"seed {run.seed}"
-    lines = [f"**Not a full run: {plain('; '.join(run.shortened))}.**", ""] if run.shortened else []
-    asked = f"{run.cases} cases on {run.timelines} timelines, {cases}, harness {run.harness}."
+    lines = [f"**Not a full run: {plain('; '.join(results.shortened))}.**", ""] if results.shortened else []
+    asked = f"{amount(run.cases, 'case')} on {amount(run.timelines, 'timeline')}, {cases}, harness {run.harness}."
     lines += [f"{counted(results, found)}. {asked}", ""]
     for title, rows, told in (("New", found.new, _each), ("Still broken", found.known, _causes)):
         if rows:
             lines += [f"## {title}: {amount(len(rows), 'guarantee')} on engines", "", *told(results, rows), ""]
         if title == "New" and found.mended:
             names = names_of_mended(results, found)
-            lines += [f"## Mended: {len(names)}", "", *_few([f"- FIXED: {plain(name)}" for name in names]), ""]
-    closing = [line for line in (of_subjects(results), *failures(results)) if line]
+            lines += [f"## Mended: {amount(len(names), 'guarantee')} on engines", ""]
+            lines += [*_few([f"- FIXED: {plain(name)}" for name in names]), ""]
+    closing = [line for line in (outlived(found), of_subjects(results), *failures(results)) if line]
     return _joined([*lines, *(f"- {plain(line)}" for line in closing), ""])
 
 
@@ -157,10 +163,12 @@ def changed(
 
 
 def plain(text: str) -> str:
-    """Text that Markdown takes literally, on one line of a table, without mentions of users."""
-    for char in "\\`*_{}[]<>#|":
-        text = text.replace(char, "\\" + char)
-    return " ".join(text.replace("@", "@\u200b").split())
+    """Text that Markdown takes literally, on one line of a table, without mentions of users. NAME@VERSION is code, so
+    that a copy of it is the name."""
+    parts = RELEASED.split(text)
+    parts[::2] = (SPECIAL.sub(r"\\\g<0>", part).replace("@", "@\u200b") for part in parts[::2])
+    parts[1::2] = (f"`{name}`" for name in parts[1::2])
+    return " ".join("".join(parts).split())
 
 
 REPORT = Report(render, "summary.md")

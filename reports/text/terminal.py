@@ -116,7 +116,7 @@ class Live:
 
     def __call__(self, event: Event) -> None:
         if isinstance(event, RunStarted):
-            self._say(f"{event.cases} cases on {event.timelines} timelines")
+            self._say(f"{amount(event.cases, 'case')} on {amount(event.timelines, 'timeline')}")
         elif isinstance(event, Unusable):
             self._say(event.line)
         elif isinstance(event, WitnessUnknown):
@@ -130,14 +130,14 @@ class Live:
                 self._bars[event.engine] = self._progress.add_task(event.engine, total=total)
                 self._detail(f"{event.engine}: up")
             of = f"batch {event.batch + 1} of {event.batches}: " if event.batches > 1 else ""
-            self._detail(f"{event.engine}: {of}{event.packs} packs to run")
+            self._detail(f"{event.engine}: {of}{amount(event.packs, 'pack')} to run")
         elif isinstance(event, PackDone):
             self._progress.advance(self._bars[event.engine])
         elif isinstance(event, TakingApart):
             self._apart[event.engine] += event.runs
         elif isinstance(event, Confirming) and event.cells:
             self._confirmed[event.engine] = event.cells
-            self._detail(f"{event.engine}: reducing and confirming the failing cases of {event.cells} cells")
+            self._detail(f"{event.engine}: reducing and confirming the failing cases of {amount(event.cells, 'cell')}")
         elif isinstance(event, EngineDone):
             self._done(event)
         elif isinstance(event, CellDone) and event.cell.verdict is Verdict.ERROR:
@@ -162,7 +162,7 @@ class Live:
         """How far each engine is that runs."""
         found = []
         for task in self._progress.tasks:
-            name, packs = task.description, f"{task.completed:.0f} of {task.total:.0f} packs"
+            name, packs = task.description, f"{task.completed:.0f} of {amount(int(task.total or 0), 'pack')}"
             if name in self._over:
                 continue
             if name in self._apart:
@@ -242,7 +242,7 @@ def summary(results: Results, console: Console) -> None:
         record = results.environment[engine]
         age = f", {record.age}" if record.age else ""
         console.print(
-            escape(f"{engine}: {', '.join(said)}; {record.packs.run} of {record.packs.drawn} packs run{age}"),
+            escape(f"{engine}: {', '.join(said)}; {record.packs.run} of {amount(record.packs.drawn, 'pack')} run{age}"),
             highlight=False,
             soft_wrap=True,
         )
@@ -250,8 +250,8 @@ def summary(results: Results, console: Console) -> None:
         console.print(
             escape(f"{engine} did not run to its end: {why}"), style="yellow", highlight=False, soft_wrap=True
         )
-    if results.run.shortened:
-        console.print(f"Not a full run: {'; '.join(results.run.shortened)}.", style="yellow", highlight=False)
+    if results.shortened:
+        console.print(f"Not a full run: {'; '.join(results.shortened)}.", style="yellow", highlight=False)
     for sentence, agreement in compared_ports(results):
         alike = not agreement.smallest
         # Show the outputs if two sides of a port differ. The page has the reference's output.

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from conformance.confirmation.replay import FIXED
 from conformance.judgement.cell import Folded, Verdict
 from conformance.reports.advice import advice_on
-from conformance.reports.words import amount, claim, shortened, standings
-from conformance.results.record import ReplayRecord
+from conformance.reports.words import amount, claim, shortened, some, standings
 from conformance.results.results import Results
 
 UNKNOWN_CAUSE = "no cause is known"
@@ -22,21 +21,32 @@ class Violations:
     Attributes:
         new: those of which no stored witness speaks.
         known: the others.
-        mended: stored witnesses that no longer fail.
+        mended: (engine, scenario, guarantee) of those that are broken no longer -> their stored witnesses.
+        outlived: the number of stored witnesses that no longer fail, of guarantees that are broken all the same.
     """
 
     new: list[Folded]
     known: list[Folded]
-    mended: list[ReplayRecord]
+    mended: Mapping[tuple[str, str, str], list[str]]
+    outlived: int
 
 
 def violations(results: Results) -> Violations:
     rows = [row for found in results.folded().values() for row in found.values() if row.verdict is Verdict.VIOLATED]
-    stored = {(r.engine, r.scenario, r.guarantee) for r in results.replays if r.answer != FIXED}
+    broken = {(row.engine, *row.row) for row in rows}
+    stored = set()
+    fixed: dict[tuple[str, str, str], list[str]] = {}
+    for replay in results.replays:
+        place = replay.engine, replay.scenario, replay.guarantee
+        if replay.answer == FIXED:
+            fixed.setdefault(place, []).append(replay.witness)
+        else:
+            stored.add(place)
     return Violations(
         [row for row in rows if (row.engine, *row.row) not in stored],
         [row for row in rows if (row.engine, *row.row) in stored],
-        [replay for replay in results.replays if replay.answer == FIXED],
+        {place: witnesses for place, witnesses in fixed.items() if place not in broken},
+        sum(len(witnesses) for place, witnesses in fixed.items() if place in broken),
     )
 
 
@@ -68,17 +78,21 @@ def named(results: Results, row: tuple[str, str]) -> str:
 
 
 def names_of_mended(results: Results, found: Violations) -> list[str]:
-    """What no longer fails: the guarantees on engines in words, with the witness. One whose texts the results lack is
+    """The guarantees on engines that are mended, in words, with their witnesses. One whose texts the results lack is
     called by its ids."""
-    violated = {(row.engine, *row.row) for row in (*found.new, *found.known)}
 
-    def name(replay: ReplayRecord) -> str:
-        row = replay.scenario, replay.guarantee
-        there = replay.guarantee in getattr(results.scenarios.get(replay.scenario), "guarantees", {})
-        still = "; another witness of it fails" if (replay.engine, *row) in violated else ""
-        return f"{replay.engine}: {named(results, row) if there else '/'.join(row)} [{replay.witness}]{still}"
+    def name(scenario: str, guarantee: str) -> str:
+        there = guarantee in getattr(results.scenarios.get(scenario), "guarantees", {})
+        return named(results, (scenario, guarantee)) if there else f"{scenario}/{guarantee}"
 
-    return [name(replay) for replay in found.mended]
+    return [f"{engine}: {name(*row)} [{some(witnesses)}]" for (engine, *row), witnesses in found.mended.items()]
+
+
+def outlived(found: Violations) -> str:
+    """How many stored witnesses no longer fail though their guarantees are broken, in a line; "" for none."""
+    fail = "fails" if found.outlived == 1 else "fail"
+    told = f"{amount(found.outlived, 'stored witness', 'es')} no longer {fail}"
+    return f"{told}, of guarantees that others still show broken" if found.outlived else ""
 
 
 def engines_of(rows: Iterable[Folded], few: int = 3) -> str:

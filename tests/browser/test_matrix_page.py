@@ -300,8 +300,26 @@ def test_a_cell_opens_by_its_link(open_page, ran, page, violated):
     linked = open_page(ran / "matrix.html", anchor)
     expect(linked.locator("article.open")).to_be_visible()
     expect(linked.locator("article.open")).to_have_attribute("id", anchor[1:])
-    linked.get_by_role("button", name="Close").click()
+    linked.get_by_role("button", name="Close ✕").click()
     expect(linked.locator("article.open")).to_have_count(0)
+
+
+def test_a_guarantee_of_the_evidence_unfolds_on_demand(page, violated):
+    """A cell that was opened and closed leaves it folded."""
+    link(page, violated[0]).click()
+    panel = page.locator("section.row.open")
+    name = panel.get_attribute("id")
+    page.keyboard.press("Escape")
+    panel = page.locator(f"section[id='{name}']")
+    heading = panel.locator("h3").get_by_role("button")
+    expect(heading).to_have_attribute("aria-expanded", "false")
+    expect(panel.locator("article:visible")).to_have_count(0)
+    heading.press("Enter")
+    expect(heading).to_have_attribute("aria-expanded", "true")
+    expect(panel.locator("article:visible").first).to_be_visible()
+    heading.press("Enter")
+    heights = page.locator("section.row").evaluate_all("all => all.map(each => each.offsetHeight)")
+    assert max(heights) < 100
 
 
 def test_all_evidence_ends_up_in_the_page(page, results):

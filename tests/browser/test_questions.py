@@ -263,15 +263,33 @@ def test_an_engine_is_found_by_the_name_that_people_know(text, page):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("strenght:<10", "strenght:<10 is in no claim, scenario or engine; did you mean strength:<10?"),
-        ("watermrak", "watermrak is in no claim, scenario or engine; did you mean watermark?"),
-        ("xqzw", "xqzw is in no claim, scenario or engine"),
+        ("strenght:<10", "strenght:<10 is in no claim, scenario, engine or finding; did you mean strength:<10?"),
+        ("watermrak", "watermrak is in no claim, scenario, engine or finding; did you mean watermark?"),
+        ("watermark xqzw", "xqzw alone: 0"),
+        ("spark-99999", "spark-99999 is in no claim, scenario, engine or finding"),
+        ("xqzw", "xqzw is in no claim, scenario, engine or finding"),
     ],
 )
 def test_an_empty_answer_says_what_was_searched(text, said, page):
     page.get_by_label("Find").fill(text)
     expect(rows(page)).to_have_count(0)
     expect(page.locator("output")).to_contain_text(said)
+
+
+def test_a_word_finds_other_words_for_the_same_thing_unless_it_is_in_quotes(page):
+    page.get_by_label("Find").fill("deduplication")
+    expect(page.locator("output")).to_contain_text("for deduplication also dedup, duplicate")
+    found = rows(page).count()
+    page.get_by_label("Find").fill('"deduplication"')
+    expect(page.locator("output")).not_to_contain_text("also")
+    assert rows(page).count() < found
+
+
+def test_a_guarantee_is_found_by_a_finding_about_it(page):
+    title = page.locator("#indexed li").first.text_content()
+    assert title
+    page.get_by_label("Find").fill(f'"{title}"')
+    expect(rows(page).first).to_be_visible()
 
 
 def test_since_when_does_the_direct_runner_do_that(opened, results, violated, tmp_path):

@@ -36,8 +36,10 @@ from conformance.support.writing import write_whole
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 @options.file("--markdown", "Write the changes as Markdown here.")
 @options.file("--html", "Write the matrix with the engines of both runs here.")
-def diff_(old: Path, new: Path, as_json: bool, markdown: Path | None, html: Path | None) -> None:
-    """Say what changed between two runs, cell by cell and in both directions. OLD and NEW are results or baselines."""
+@options.verbose
+def diff_(old: Path, new: Path, as_json: bool, markdown: Path | None, html: Path | None, verbose: bool) -> None:
+    """Say what changed between two runs, cell by cell and in both directions, with -v each change. OLD and NEW are
+    results or baselines."""
     from conformance.reports.text import comparison
 
     sides = _side(old), _side(new)
@@ -52,7 +54,7 @@ def diff_(old: Path, new: Path, as_json: bool, markdown: Path | None, html: Path
     if as_json:
         click.echo(comparison.diff_json(between), nl=False)
         return
-    for line in comparison.diff_lines(between, runs):
+    for line in comparison.diff_lines(between, runs, verbose):
         click.echo(line)
 
 
@@ -154,7 +156,7 @@ def baseline_update(file: Path, results: Path) -> None:
             f"{file} has engines that {results} has not, and is of another harness or other cases: write a new one"
         )
     new.check_fit(old)
-    for line in comparison.diff_lines(changes(old, new), [whole] if whole else []):
+    for line in comparison.diff_lines(changes(old, new), [whole] if whole else [], everything=True):
         click.echo(line)
     old.updated(new).write(file)
 

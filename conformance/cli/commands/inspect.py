@@ -21,7 +21,7 @@ from conformance.model.feature import Feature
 from conformance.model.scenario import Guarantee
 from conformance.plugins.registry import engine_ids, load_engine, load_scenarios, port_engines
 from conformance.results.catalogue import Claim, catalogue
-from conformance.results.claims import Answer, all_decisions, counted
+from conformance.results.claims import all_decisions
 from conformance.results.results import Results
 from conformance.support.naming import unknown
 
@@ -101,17 +101,13 @@ def _claims() -> list[dict[str, Any]]:
 
 @click.command("claims")
 @click.argument("results", type=options.PATH)
-def claims_(results: Path) -> None:
-    """Say what results show of the claims that documents and tutorials make of stateful processing."""
-    from conformance.reports.text.claims import claim_lines
+@options.verbose
+def claims_(results: Path, verbose: bool) -> None:
+    """Say what results show of the claims that documents and tutorials make of stateful processing, with -v by what."""
+    from conformance.reports.text.claims import claims_lines
 
-    decisions = all_decisions(Results.read(results))
-    for answer in Answer:
-        for decision in decisions:
-            if decision.answer is answer:
-                for line in claim_lines(decision):
-                    click.echo(line)
-    click.echo(", ".join(f"{number} {answer.value}" for answer, number in counted(decisions).items() if number))
+    for line in claims_lines(all_decisions(Results.read(results)), verbose):
+        click.echo(line)
 
 
 @click.command("doctor")
@@ -135,7 +131,7 @@ def explain_(cell: str, results: Path, verbose: bool) -> None:
     from conformance.reports.grades import behind, grade_of
     from conformance.reports.text.likeness import stability_lines
     from conformance.reports.witnesses import alone_lines, witness_lines
-    from conformance.reports.words import coverage_line, replay_command, shortened, some
+    from conformance.reports.words import amount, coverage_line, replay_command, shortened, some
 
     found = Results.read(results)
     engine, _, row = cell.partition("/")
@@ -154,10 +150,8 @@ def explain_(cell: str, results: Path, verbose: bool) -> None:
         say(console, f"evidence: {grade.name} ({grade.meaning}); {rests}")
     if verbose:
         for c in cells:
-            say(
-                console,
-                f"  {c.perturbation}: {c.verdict.value}: {c.reason} ({c.violations} of {c.cases} cases against)",
-            )
+            against = f"{c.violations} of {amount(c.cases, 'case')} against"
+            say(console, f"  {c.perturbation}: {c.verdict.value}: {c.reason} ({against})")
         for note in folded.notes:
             say(console, f"  {note}")
         if covered := coverage_line(folded):

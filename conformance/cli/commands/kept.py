@@ -7,6 +7,7 @@ import datetime
 import click
 
 from conformance.execution.kept import DAYS, MEGABYTES, Kept, parts, traces_folder
+from conformance.support.naming import counted
 
 
 @click.command("cache")
@@ -22,11 +23,11 @@ def cache_(prune: bool, days: float, megabytes: float, clear: bool) -> None:
     folder = traces_folder()
     if clear or prune:
         removed = Kept(folder).prune(0 if clear else days, 0 if clear else megabytes)
-        click.echo(f"{removed} files removed")
+        click.echo(f"{counted(removed, 'file')} removed")
     click.echo(str(folder))
     for kind, (number, size, used) in parts(folder).items():
         day = datetime.datetime.fromtimestamp(used, datetime.timezone.utc).date()
-        click.echo(f"  {kind}: {number} files, {size / 2**20:.1f} MiB, the longest unused since {day}")
+        click.echo(f"  {kind}: {counted(number, 'file')}, {size / 2**20:.1f} MiB, the longest unused since {day}")
 
 
 COMMANDS = (cache_,)

@@ -13,6 +13,7 @@ from conformance.cli.commands.run import RUN_CASES
 from conformance.execution.ask import packs_for
 from conformance.model.engine import EngineInfo
 from conformance.plugins.registry import load_engine, load_scenarios, users_scenarios
+from conformance.support.naming import counted
 
 
 @click.command("plan")
@@ -38,10 +39,11 @@ def plan_(
         return
     for number, row in enumerate(found["rows"], 1):
         changes = ", ".join(row["changes"]) or "nothing: what the other rows of this timeline are compared with"
-        click.echo(f"row {number}: {row['steps']} steps, {row['cases']} cases; changes {changes}")
+        click.echo(f"row {number}: {counted(row['steps'], 'step')}, {counted(row['cases'], 'case')}; changes {changes}")
     click.echo(
-        f"{engine}: {len(found['rows'])} rows, {found['cases']} cases in {found['packs']} engine runs; "
-        f"{found['guarantees']} guarantees, of which {len(found['in part'])} would hold in part"
+        f"{engine}: {counted(len(found['rows']), 'row')}, {counted(found['cases'], 'case')} in "
+        f"{counted(found['packs'], 'engine run')}; "
+        f"{counted(found['guarantees'], 'guarantee')}, of which {len(found['in part'])} would hold in part"
     )
     for name, lacking in found["in part"].items():
         click.echo(f"in part: {name}: no case under {', '.join(lacking)}")

@@ -30,6 +30,7 @@ from conformance.run.recheck import check_again
 from conformance.run.run import Options
 from conformance.run.shards import FILE, TRACES, Shards, leave, shard_of
 from conformance.subjects.found import drivers
+from conformance.support.naming import counted
 
 QUICK, QUICK_ROWS = 1, 2
 
@@ -165,7 +166,7 @@ def _run_shard(asked_for: Options, number: int, of: int, console: Console) -> in
         shutil.rmtree(stale) if stale.is_dir() else stale.unlink(missing_ok=True)
     results = perform(shard_of(asked_for, number, of), console)
     leave(asked_for, number, of, results)
-    ran = ", ".join(f"{name} ({r.packs.run} packs)" for name, r in results.environment.items()) or "nothing"
+    ran = ", ".join(f"{name} ({counted(r.packs.run, 'pack')})" for name, r in results.environment.items()) or "nothing"
     say(console, f"shard {number} of {of} ran {ran}; merge: conformance merge OUT…")
     return 3 if failed(results) else 0
 

@@ -306,7 +306,7 @@ def _upgraded(package: str, asked: Upgrade, accepted: list[Divergence]) -> int:
     summary = comparison.upgrade_markdown(report, between, [before, after], f"{package} {old}", new, same, replays)
     write_whole(out / "summary.md", summary)
     write_whole(out / "junit.xml", comparison.gate_junit(report))
-    for line in (*same, *comparison.diff_lines(between, [before, after]), *comparison.gate_lines(report)):
+    for line in (*same, *comparison.diff_lines(between, [before, after], True), *comparison.gate_lines(report)):
         click.echo(line)
     click.echo(f"in {out}: matrix.html, summary.md, junit.xml, and the results of each in old/ and new/")
     return CUT_SHORT if failed(before) or failed(after) else 0 if report.open else BLOCKED

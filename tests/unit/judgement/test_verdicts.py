@@ -5,11 +5,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from conformance.judgement.cell import Grade, MatrixCell, Verdict
 from conformance.judgement.evidence import Unjudgeable
 from conformance.judgement.verdict import (
     confirmed,
+    fold,
     not_run_alone,
     of_a_restart,
     replayed,
@@ -67,10 +70,26 @@ def test_each_way_to_decide_is_seen(line):
 
 def test_a_stored_witness_that_still_fails_overrules_what_this_run_saw():
     cell = replayed(HOLDS, "w1", "e2 was dropped")
-    assert (cell.verdict, cell.witness, cell.violations) == (Verdict.VIOLATED, "w1", 1)
+    assert (cell.verdict, cell.witness, cell.violations, cell.cases) == (Verdict.VIOLATED, "w1", 1, 10)
     assert cell.reason == "e2 was dropped"
     assert replayed(VIOLATED, "w1", "another way") == VIOLATED
     assert replayed(UNSUPPORTED, "w1", "another way") == UNSUPPORTED
+
+
+COUNTS = st.integers(0, 9).flatmap(lambda cases: st.tuples(st.just(cases), st.integers(0, cases)))
+CELLS = st.builds(
+    lambda verdict, counts: replace(HOLDS, verdict=verdict, cases=counts[0], violations=counts[1]),
+    st.sampled_from(Verdict),
+    COUNTS,
+)
+
+
+@given(st.lists(st.tuples(CELLS, st.sampled_from([None, True, False])), min_size=1))
+def test_no_more_cases_speak_against_a_guarantee_than_put_it_to_the_test(drawn):
+    """A stored witness that fails again is one of them."""
+    cells = [cell if again is None else replayed(cell, "w1", "e2 was dropped", again) for cell, again in drawn]
+    for cell in (*cells, fold(cells)):
+        assert cell.violations <= cell.cases
 
 
 @pytest.mark.parametrize(

@@ -12,13 +12,21 @@ from packed import unpacked
 from conformance.comparison.history import Course, Point
 from conformance.judgement.cell import Verdict
 from conformance.plugins.registry import load_scenarios
+from conformance.reports.findings import known_findings
 from conformance.reports.grid import Grid
 from conformance.reports.page import html
 from conformance.reports.page.excerpts import source_of
+from conformance.reports.page.exports import exports
 from conformance.reports.page.leads import Leads, known_courses
+from conformance.reports.page.pages import Parts
 from conformance.results.record import GuaranteeRecord, ScenarioRecord
+from conformance.results.witness import read_witnesses
+
+WITNESSES = Path(__file__).parents[3] / "witnesses"
 
 SCENARIO_FILES = {s.id: getsourcefile(type(next(iter(s.programs.values())))) for s in load_scenarios()}
+
+GUARANTEES = {s.id: [g.id for g in s.guarantees] for s in load_scenarios()}
 
 ROW = ("event-time-timers", "a-timer-cleared-from-a-timer-does-not-fire")
 
@@ -41,6 +49,24 @@ def test_a_violated_cell_leads_to_its_advice_and_its_findings(results):
     assert leads.advice_on(ROW, "beam-direct") is None
     assert leads.findings_of(ROW, "beam-direct") == ()
     assert [finding.number for finding in leads.findings] == [5]
+
+
+def test_a_guarantee_is_found_by_what_findings_and_advice_say_of_it(results):
+    """By the title and the tickets, whether it is violated or not."""
+    row = (
+        "next-versions",
+        "where-a-count-becomes-a-deduplication-the-next-version-refuses-the-state-of-the-other-operator",
+    )
+    cell = replace(
+        results.cells[0], scenario=row[0], guarantee=row[1], engine="spark-native:count", verdict=Verdict.HOLDS
+    )
+    environment = results.environment | {cell.engine: results.environment["spark-tws"]}
+    texts = ScenarioRecord("next versions", "", {row[1]: results.scenarios[ROW[0]].guarantees[ROW[1]]})
+    cells, scenarios = [*results.cells, cell], results.scenarios | {row[0]: texts}
+    leads = Leads(Grid([replace(results, cells=cells, scenarios=scenarios, environment=environment)]))
+    told = {place: [leads.indexed[number] for number in leads.index_of(place)] for place in (ROW, row)}
+    assert any(known_findings()[5].title in text for text in told[ROW])
+    assert told[row] == ["a next version takes the state of another operator for its own SPARK-46906"]
 
 
 def test_a_violated_cell_says_who_else_breaks_it_and_since_which_release(results, monkeypatch):
@@ -69,6 +95,16 @@ def test_each_text_is_on_the_page_once(results):
     assert page.count("class Chain(Program)") == 1
     assert 'data-a=0 data-f="5"' in page
     assert "There is no test without this project" in page, "the witness is of no program that there is"
+
+
+def test_each_witness_has_its_file_or_how_to_get_it_or_why_there_is_none_in_a_short_sentence():
+    """What looks like another engine's witness has the command alone."""
+    stored = {witness.id: witness for witness in read_witnesses(WITNESSES)}
+    first, again, other = (stored[name] for name in ("fb1f18fee89f", "fee2ba88e7f6", "fcb7ee79950d"))
+    found = exports([first, other], Parts(), again=[again])
+    assert found[first.id].part == 0
+    assert found[again.id].command == f"conformance replay {again.id} --export pytest"
+    assert found[other.id].part is not None or 0 < len(found[other.id].why) < 80
 
 
 @pytest.mark.parametrize("scenario", load_scenarios(), ids=lambda scenario: scenario.id)

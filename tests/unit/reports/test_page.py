@@ -17,7 +17,7 @@ from conformance.model.program import by_processing_time
 from conformance.model.schedule import Advance, Deliver, Event, Schedule
 from conformance.plugins.registry import load_scenarios
 from conformance.reports.page import html, kills
-from conformance.reports.page.pages import FIRST
+from conformance.reports.page.pages import FIRST, broken
 from conformance.reports.text import markdown
 from conformance.selftest.power import Asked, Power
 from conformance.selftest.selftest import SelfTest
@@ -135,6 +135,10 @@ def test_a_plain_page_has_nothing_packed(results):
     assert len({*matrix_links(plain)} & {*page.ids}) == 5
     assert {link[1:] for link in page.links} <= {*page.ids}
     assert len({*page.ids}) == len(page.ids)
+
+
+def test_a_long_name_breaks_after_hyphens_and_colons_and_before_capital_letters():
+    assert broken("spark-native:<mapGroups()") == "spark-<wbr>native:<wbr>&lt;map<wbr>Groups()"
 
 
 def test_a_verdict_is_word_and_symbol(text):
@@ -312,7 +316,7 @@ def test_the_page_says_per_engine_how_many_seeded_bugs_a_run_would_catch(results
     power = Power(engine, Asked(5, brief=True), 1, 7, {"a": ("s", "g")}, (EVIL,), ("c",))
     page = unpacked(html.render([results], None, [power, replace(power, engine="another")]))
     told = (
-        "a brief run (5 cases of each program on each timeline, seed 0: 7 cases in 1 packs) would catch 1 of 2 "
+        "a brief run (5 cases of each program on each timeline, seed 0: 7 cases in 1 pack) would catch 1 of 2 "
         "seeded bugs"
     )
     assert page.count(told) == 1

@@ -44,6 +44,7 @@ TREES = [
     ("was:holds now:violated a", ["and", ["cell", "was:holds", "now:violated"], A]),
     ("was:holds and since:4.1", ["and", ["cell", "was:holds", "since:4.1"]]),
     ("was:holds a now:violated", ["and", ["cell", "was:holds"], A, ["cell", "now:violated"]]),
+    ("state time to live", ["and", *words("state", '"time to live"')]),
     ("strength:<30 finding:5 count", ["and", *words("strength:<30", "finding:5", "count")]),
 ]
 """(query, tree): words that speak of one cell and stand side by side belong together."""

@@ -345,7 +345,19 @@ def test_what_the_stored_witnesses_gave_is_told(results):
     printed = console.export_text()
     assert "stored witnesses: 1 STILL FAILS\n" in printed
     assert "stored witnesses: 2 FIXED: two, three" in printed
-    assert "FIXED: e: " in ended(told), "what is mended has its name"
+
+
+def test_a_guarantee_is_mended_once_and_not_while_another_witness_shows_it_broken(results):
+    """What is mended has its name; stored witnesses of what is broken all the same are counted apart."""
+    mended = [ReplayRecord(name, "e", "s", "g", "FIXED") for name in ("one", "two")]
+    outlived = [ReplayRecord(name, "spark-tws", "s", "g", "FIXED") for name in ("three", "four")]
+    told = replace(results, replays=[*mended, *outlived, ReplayRecord("five", "spark-tws", "s", "g", "STILL FAILS")])
+    apart = "2 stored witnesses no longer fail, of guarantees that others still show broken"
+    for text in (ended(told), markdown.render([told]).replace("\\", "")):
+        assert [line.partition("FIXED: ")[2][:3] for line in text.splitlines() if "FIXED" in line] == ["e: "]
+        assert "[one, two]" in text
+        assert apart in text
+    assert apart not in ended(replace(results, replays=mended))
 
 
 def test_pairs_that_do_not_count_are_shown():
@@ -463,7 +475,7 @@ def test_a_quick_run_cannot_be_taken_for_a_full_one(results):
     results.run = replace(full, brief=True)
     console = Console(record=True, width=300, file=io.StringIO())
     terminal.summary(results, console)
-    told = "brief: a first look"
+    told = "brief: what failed ran alone once"
     for text in (markdown.render([results]), html.render([results]), console.export_text()):
         assert told in text
     assert "brief" in badge.render([results])
@@ -513,6 +525,7 @@ def test_markdown_calls_nobody_and_takes_engines_for_text(results):
     text = markdown.render([results])
     assert "<script>" not in text
     assert "@" not in markdown.plain("@somebody").replace("@\u200b", "")
+    assert markdown.plain("a_b: spark-native:count@3.5.9+4.3.0: x") == "a\\_b: `spark-native:count@3.5.9+4.3.0`: x"
     results.run = replace(results.run, seed=None)
     assert "from a file of cases" in markdown.render([results])
 
@@ -547,7 +560,7 @@ def test_markdown_says_what_is_new_mended_and_still_broken_by_cause(results, mon
     text = markdown.render([results])
     assert "## New" not in text
     assert f"## Still broken: 1 guarantee on engines\n\n- a known cause: 1, on spark-tws: {command}" in text
-    assert "## Mended: 1\n\n- FIXED: e: s/gone \\[2\\]" in text
+    assert "## Mended: 1 guarantee on engines\n\n- FIXED: e: s/gone \\[2\\]" in text
 
 
 def stability(promised, every_pair_shows=None, refuted=0):

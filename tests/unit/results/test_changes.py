@@ -126,6 +126,18 @@ def test_a_side_that_is_partial_or_brief_is_told():
     assert list(comparison.sides_in_part(changes(full, full))) == []
 
 
+def test_a_diff_is_a_screen_unless_all_of_it_is_asked_for():
+    places = [("one", "s", f"g{number}", "split") for number in range(99)]
+    old, new = (
+        replace(of({}), cells=dict.fromkeys(places, standing)) for standing in (STANDING[Verdict.HOLDS], violated())
+    )
+    more = replace(new, cells=new.cells | {("one", "s", f"h{number}", "split"): violated() for number in range(99)})
+    short, everything = (list(comparison.diff_lines(changes(old, more), [], all_)) for all_ in (False, True))
+    assert (len(short), len(everything)) == (7, 102)
+    assert short[-2] == "  and 96 more changes: -v"
+    assert short[0] == "guarantees that only the new one has: s/h0, s/h1, s/h2 and 96 more"
+
+
 def test_a_diff_in_every_form():
     holds = STANDING[Verdict.HOLDS]
     found = changes(
@@ -133,13 +145,17 @@ def test_a_diff_in_every_form():
         of({"split": violated(), "merge": violated()}, {"split": ["same multiset"]}),
     )
     lines = list(comparison.diff_lines(found, []))
-    assert lines == [
-        "1 guarantee on engines: no longer holds",
-        "  one/s/g: s/g: holds → violated (split, merge)",
-        "1 guarantee on engines: weaker equivalence",
-        "  one/s/p: s (p): identical → same multiset (split)",
-        "0 verdicts unchanged, one for each guarantee, engine and perturbation",
-    ]
+    assert (
+        lines
+        == list(comparison.diff_lines(found, [], everything=True))
+        == [
+            "1 guarantee on engines: no longer holds",
+            "  one/s/g: s/g: holds → violated (split, merge)",
+            "1 guarantee on engines: weaker equivalence",
+            "  one/s/p: s (p): identical → same multiset (split)",
+            "0 verdicts unchanged, one for each guarantee, engine and perturbation",
+        ]
+    )
     data = json.loads(comparison.diff_json(found))
     assert [(c["kind"], c.get("guarantee"), c.get("program")) for c in data["changes"]] == [
         ("regression", "g", None),

@@ -11,7 +11,7 @@ from conformance.model.trace import Trace
 from conformance.model.values import digest
 from conformance.plugins.registry import engine_ids, load_engine, load_scenarios, variant_ids
 from conformance.reports.findings import known_findings
-from conformance.reports.text.claims import claim_lines, shown_by
+from conformance.reports.text.claims import claim_lines, claims_lines, shown_by
 from conformance.results import catalogue, claims
 from conformance.results.baseline import Baseline
 from conformance.results.catalogue import UnusableClaims
@@ -76,6 +76,17 @@ def answers(decision):
 
 H, V, N, U, E = Verdict.HOLDS, Verdict.VIOLATED, Verdict.UNSUPPORTED, Verdict.UNKNOWN, Verdict.ERROR
 BY_BOTH = 'engines = ["both"]\ndecided_by = ["s/g", "s/h"]'
+
+
+def test_claims_are_a_screen_unless_their_evidence_is_asked_for():
+    found = [decided(BY_BOTH, ("spark-tws", "g", verdict)) for verdict in (V, H, H, H, H, H)]
+    first, *rest, last = claims_lines(found)
+    assert first == "✗ contradicted: “it holds” (one)"
+    assert rest[-1] == "  and 2 more confirmed: -v"
+    assert len(rest) == 4
+    assert last == "1 contradicted, 5 confirmed"
+    everything = [*claims_lines(found, everything=True)]
+    assert everything == [line for decision in found for line in claim_lines(decision)] + [last]
 
 
 def test_the_catalogue_has_claims_of_both_frameworks_and_every_way_to_decide_them():

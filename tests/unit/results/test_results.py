@@ -164,12 +164,19 @@ def test_whatever_texts_say_and_whosever_claims_are_named_results_survive_their_
 
 
 def test_a_run_that_asked_less_says_so(tmp_path):
-    assert RunRecord().shortened == []
-    quick = replace(_results(), run=replace(_results().run, brief=True))
-    quick.write(tmp_path / "r.json")
-    run = Results.read(tmp_path / "r.json").run
-    assert run.brief
-    assert run.shortened == ["brief: a first look"]
+    """What was left out has its number; nothing is said of what was not."""
+    found = _results()
+    assert found.shortened == []
+    found.run = replace(found.run, brief=True, budget=90.0, rows=1)
+    found.write(tmp_path / "r.json")
+    found = Results.read(tmp_path / "r.json")
+    brief, rows = "brief: what failed ran alone once", "at most 1 row for each kind of program"
+    assert found.shortened == ["a budget of 90 s", brief, rows]
+    found.run = replace(found.run, partial=True, left_out=1)
+    found.environment["unreached"] = replace(found.environment["e"], failure="")
+    assert found.shortened[0] == "a budget of 90 s left out 1 engine and 1 pack"
+    found.environment["unreached"] = replace(found.environment["e"], failure="no Java")
+    assert found.shortened[0] == "a budget of 90 s left out 1 pack"
 
 
 def test_a_file_does_not_say_what_it_need_not_say(tmp_path):

@@ -41,7 +41,7 @@ def test_what_the_budget_left_out_is_said(tmp_path, monkeypatch):
     assert packs.run == 3
     assert results.run.partial
     assert results.run.left_out == packs.drawn - 3
-    assert f"a budget of 600 s left out {packs.drawn - 3} packs" in results.run.shortened
+    assert f"a budget of 600 s left out {packs.drawn - 3} packs" in results.shortened
     verdicts = {cell.verdict for cell in results.cells}
     assert verdicts == {Verdict.HOLDS, Verdict.UNKNOWN}
     results.write(tmp_path / "results.json.gz")
