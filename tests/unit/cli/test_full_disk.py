@@ -94,12 +94,13 @@ def test_room_is_checked_before_a_run(tmp_path, monkeypatch):
         job.check_room(asked)
 
 
-def test_any_command_names_the_file_that_does_not_fit(tmp_path, full, monkeypatch):
+def test_a_report_that_does_not_fit_is_named_and_the_others_are_written(tmp_path, full, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Results(RunRecord(), {}, {}, []).write(tmp_path / "results.json")
     full.append("page.html")
-    done = CliRunner().invoke(main, ["report", "results.json", "--html", "page.html"])
-    assert (done.exit_code, done.output) == (3, "Error: No space left on device: page.html\n")
+    done = CliRunner().invoke(main, ["report", "results.json", "--html", "page.html", "--markdown", "short.md"])
+    assert (done.exit_code, done.output) == (3, "Error: not written: page.html: No space left on device\n")
+    assert (tmp_path / "short.md").exists()
 
 
 def test_an_interrupt_waits_until_the_results_are_there(tmp_path, monkeypatch):
@@ -121,6 +122,6 @@ def test_an_interrupt_of_any_command_is_a_line(monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("conformance.cli.commands.inspect.load_engine", interrupted)
+    monkeypatch.setattr("conformance.cli.job.load_engine", interrupted)
     done = CliRunner().invoke(main, ["doctor"])
     assert (done.exit_code, done.output) == (3, "Error: interrupted\n")
