@@ -4,7 +4,8 @@ reduced."""
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import partial
@@ -14,6 +15,7 @@ from typing import Any
 from conformance.generation.examples import seeded
 from conformance.model.types import Int
 from conformance.model.values import Json
+from conformance.subjects.ahead import Ahead
 from conformance.subjects.answers import ONE_ANSWER, Answer, Ran, by_case, difference, final
 from conformance.subjects.drawing import draw
 from conformance.subjects.driver import Driver, Facts
@@ -70,6 +72,9 @@ RESERVED = 20
 
 TRIED = 3
 """How many failing cases are tried alone."""
+
+AT_ONCE = "at once"
+"""What the random choices of questions that share a run are named by."""
 
 FAILS = "the query fails: "
 """What is said of a run that ended with an error."""
@@ -201,6 +206,7 @@ class Asking:
         self._kept: dict[str, Ran] = {}
         self._drawn: dict[int, Asked] = {}
         self._layered = 0
+        self._ahead = Ahead(driver.parallel)
 
     def report(self) -> Report:
         """The verdicts on all questions.
@@ -208,6 +214,12 @@ class Asking:
         Raises:
             InvalidSubject: the subject cannot be tested. The message says why, and how to mend it.
         """
+        try:
+            return self._report()
+        finally:
+            self._ahead.close()
+
+    def _report(self) -> Report:
         self.facts = self._looked()
         subject = self.subject
         durations = [*subject.durations, *self.facts.durations]
@@ -224,6 +236,8 @@ class Asking:
             number += 1
             open_ = [q for q in self._questions() if found[q.id].verdict is not Verdict.VIOLATED]
             before = dict(found)
+            if self.driver.parallel > 1 and self.options.budget is None:
+                self._begin_ahead([q for q in open_ if not found[q.id].why], number)
             at_once = self._asked_together(open_, found, number)
             for question in open_:
                 if question.id in at_once:
@@ -396,12 +410,33 @@ class Asking:
 
     def _run(self, run: Run, packed: bool, anew: bool = False) -> Ran:
         """What a run answers. It is made once, unless ``anew``: each question compares with the same plain run."""
-        if anew:
-            return self.driver.run(self.subject, self._given(run.delivery, packed), run.setup)
         known = _spelled(run, packed)
+        if anew:
+            return self._ahead.taken(known) or self._made(run, packed)
         if known not in self._kept:
-            self._kept[known] = self.driver.run(self.subject, self._given(run.delivery, packed), run.setup)
+            self._kept[known] = self._made(run, packed)
         return self._kept[known]
+
+    def _made(self, run: Run, packed: bool) -> Ran:
+        return self.driver.run(self.subject, self._given(run.delivery, packed), run.setup)
+
+    def _begin_ahead(self, questions: Sequence[Question], number: int) -> None:
+        """Begin the runs of a round in the order in which they are asked for if everything holds."""
+        for run in self._runs_ahead(questions, number):
+            self._ahead.begin(_spelled(run, self.packed), partial(self._made, run, self.packed))
+
+    def _runs_ahead(self, questions: Sequence[Question], number: int) -> Iterator[Run]:
+        layers = [q for q in questions if q.layer]
+        by_themselves = [q for q in questions if q not in TAKES_NO_RUN and (len(layers) < 2 or not q.layer)]
+        for question in sorted(by_themselves, key=lambda q: not q.first):
+            if not question.first and len(layers) > 1:
+                for asked in self._deliveries(AT_ONCE, number):
+                    base = asked.random.random()
+                    yield from (together(layers, asked, base, last).varied for last in (False, True))
+                layers = []
+            with suppress(NotAsked):
+                for asked in self._deliveries(question.id, number):
+                    yield from (pair.varied for pair in pairs(question, asked, 0 if self.packed else 1))
 
     def _must(self, ran: Ran) -> None:
         if ran.error:
@@ -496,9 +531,8 @@ class Asking:
                 question, others = failing.layers[0], failing.layers[1:]
                 layers = [q for q in layers if q is not question]
                 if others or not question.refusable:  # what an engine may refuse is asked by itself
-                    done[question.id] = self._violated(
-                        question, failing.pair, failing.wrong, found[question.id], others
-                    )
+                    asked = _held(found[question.id], cases, rows)
+                    done[question.id] = self._violated(question, failing.pair, failing.wrong, asked, others)
         except (NotAsked, OutOfTime):
             pass
         return done
@@ -507,7 +541,7 @@ class Asking:
         """(the fewest of these changes that together change an answer, None where all of them change none, the cases
         asked, the rows compared)."""
         cases = rows = 0
-        for asked in self._deliveries("at once", number):
+        for asked in self._deliveries(AT_ONCE, number):
             base = asked.random.random()
             for last in (False, True):
                 failing, more_cases, more_rows = self._tried(asked, base, last, layers)

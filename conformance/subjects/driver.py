@@ -47,6 +47,7 @@ class Driver(Protocol):
         batch: what its users call a micro-batch.
         packs: how many cases share a run where the function goes by its key.
         closes: deliveries end with closing rows; a driver whose input ends needs none.
+        parallel: how many runs of a subject it makes at a time.
         heavy: starting it, and each run, takes seconds: one heavy process runs at a time.
         guide: the file of subjects that a run asks, of the kinds that the framework's guide shows.
         before: where previous versions run; None for this process.
@@ -59,6 +60,7 @@ class Driver(Protocol):
     batch: str
     packs: int
     closes: bool
+    parallel: int
     heavy: bool
     guide: Path
     missed: str

@@ -86,6 +86,7 @@ class BeamSubjects:
     batch = "bundle"
     packs = 24
     closes = False
+    parallel = 1
     heavy = False
     guide = Path(__file__).with_name("guide.py")
     roots = staticmethod(prism_binary.roots)

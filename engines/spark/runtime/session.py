@@ -8,6 +8,7 @@ import re
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
@@ -89,6 +90,8 @@ def master() -> str:
 
 _made = ""
 """The SPARK_HOME that this process has made, "" if none."""
+
+_one_at_a_time = threading.RLock()
 
 _open = 0
 """How many engines of this process use its session."""
@@ -178,7 +181,12 @@ def own(spark: Any, settings: Mapping[str, str]) -> Any:
 
 @contextlib.contextmanager
 def ambient(spark: Any) -> Iterator[None]:
-    """Within, this session is the one that code without a session finds."""
+    """Within, this session is the one that code without a session finds. One thread at a time is within."""
+    with _one_at_a_time:
+        yield from _as_ambient(spark)
+
+
+def _as_ambient(spark: Any) -> Iterator[None]:
     if not hasattr(spark, "_jsparkSession"):  # through Spark Connect
         active = type(spark)._active_session
         before, active.session = getattr(active, "session", None), spark

@@ -53,6 +53,7 @@ class SparkSubjects:
     batch = "micro-batch"
     packs = 24
     closes = True
+    parallel = 2
     heavy = True
     guide = Path(__file__).with_name("guide.py")
     roots = staticmethod(session.roots)

@@ -29,7 +29,7 @@ class Keeper:
     """Hands a function one batch after the other, and the checkpoint: operator -> key -> state."""
 
     package, annotation, batch, version = "toy", "Batches", "batch", "Toy 1.0"
-    packs, closes, before = 6, True, None
+    packs, closes, parallel, before = 6, True, 1, None
     questions = (questions.AGAIN, questions.NEXT)
 
     def look(self, subject):

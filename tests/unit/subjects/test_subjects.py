@@ -56,7 +56,7 @@ class Toy:
     """An engine that hands a function the micro-batches of a run, and takes what it puts out for each."""
 
     package, annotation, batch, version = "toy", "Batches", "batch", "Toy 1.0"
-    packs, closes = 6, True
+    packs, closes, parallel = 6, True, 1
     questions = (
         questions.AGAIN,
         questions.ORDER,
