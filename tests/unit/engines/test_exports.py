@@ -1,6 +1,7 @@
 """Exports: which witnesses can be one file without this project, and what a file holds."""
 
 import ast
+import builtins
 import json
 import re
 from dataclasses import replace
@@ -8,14 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from conformance.comparison.exported import exportable
+from conformance.comparison.exported import exportable, exported
 from conformance.engines.spark.export import native as export_native
 from conformance.model.export import CannotExport, Difference
 from conformance.model.schedule import NoData, Restart, Wait, renumbered
 from conformance.model.trace import Emission, Trace
-from conformance.plugins.inlined import Inlined
+from conformance.plugins.inlined import Inlined, _bound, _free
 from conformance.plugins.registry import UnknownName, engine_ids, export_names, load_export, load_scenarios
 from conformance.results.witness import Witness
+from conformance.scenarios.calls.combined_calls import CallsInWindows
 from conformance.scenarios.stories.windowed_counting import CountPerWindow
 
 ROOT = Path(__file__).parents[3]
@@ -64,6 +66,54 @@ def test_a_program_brings_what_it_needs_and_leaves_out_what_it_declares():
     assert not hasattr(scope["CountPerWindow"], "cells")
     assert scope["CountPerWindow"].__mro__[1:] == (object,)
     assert scope["CountPerWindow"].on_event.__annotations__ == {}
+
+
+def stored():
+    """A stored witness of each engine and program."""
+    found = {}
+    for file in sorted((ROOT / "witnesses").glob("*/*.json")):
+        content = json.loads(file.read_text(encoding="utf-8"))
+        found.setdefault((content["engine"], content["scenario"], content["program"]), file)
+    return map(Witness.read, found.values())
+
+
+CANNOT = (
+    "exports witnesses of|exports do not (have|show)|does not have|no file (for it shows|can show)|by its order alone|"
+    "among its neighbours"
+)
+"""What a witness is refused for on purpose."""
+
+
+def test_stored_witnesses_are_exported_unless_one_line_says_why_not():
+    written, refused = 0, []
+    for found in stored():
+        try:
+            text = exported(found, SCENARIOS.values(), "pytest")
+        except CannotExport as error:
+            refused.append(str(error))
+        else:
+            written += 1
+            assert not undefined(text), (found.id, undefined(text))
+    assert written > 100
+    assert [line for line in refused if not re.search(CANNOT, line)] == []
+
+
+def undefined(text):
+    """The names that a file uses and nobody defines."""
+    tree = ast.parse(text)
+    there = {name for node in ast.walk(tree) if isinstance(node, ast.stmt) for name in _bound(node)} | {*dir(builtins)}
+    used = {name for node in tree.body for name in _free(node)}
+    return used - there - {"__name__"}
+
+
+def test_a_program_keeps_what_it_reads_of_its_declarations():
+    found = Inlined()
+    found.add(CallsInWindows)
+    scope = {}
+    exec("\n".join(["from __future__ import annotations", *sorted(found.imports), *found.definitions]), scope)
+    program = scope["CallsInWindows"]()
+    assert (program.windowing.size, program.types) == (5_000, {})
+    assert not hasattr(program, "timers")
 
 
 def test_a_format_is_for_witnesses_of_its_engine():
