@@ -175,6 +175,7 @@ def file_of(
         f"{asked.scenario!r} of the project "
         f"conformance, as its witness {asked.witness}. EXPECTED is what that project's executable specification "
         "puts out."
+        + f" {asked.stands_for}" * bool(asked.stands_for)
         + " The claim is about two schedules; this is the one on which the output is not the expected one."
         * asked.one_of_two
         + _around(asked.case.schedule.plans),

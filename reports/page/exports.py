@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import chain
 
 from conformance.comparison.exported import exported
 from conformance.model.export import CannotExport
@@ -12,7 +13,7 @@ from conformance.model.scenario import Scenario
 from conformance.plugins.points import InvalidPlugin
 from conformance.plugins.registry import UnknownName, load_scenarios, users
 from conformance.reports.page.pages import Parts, raw
-from conformance.results.witness import Witness
+from conformance.results.witness import Witness, of_scenario, projects_folder
 
 FORMAT = "pytest"
 
@@ -43,11 +44,12 @@ def exports(witnesses: Iterable[Witness], parts: Parts) -> dict[str, Export]:
     except (UnknownName, InvalidPlugin):
         scenarios = []
     found: dict[str, Export] = {}
+    witnesses = [*witnesses]
     room, packer = MOST_PACKED, zlib.compressobj(9)
     for witness in witnesses:
         if witness.id in found:
             continue
-        name, text, why = _file(witness, scenarios)
+        name, text, why = _file(witness, scenarios, witnesses)
         if why:
             found[witness.id] = Export(name, why=why)
             continue
@@ -59,10 +61,12 @@ def exports(witnesses: Iterable[Witness], parts: Parts) -> dict[str, Export]:
     return found
 
 
-def _file(witness: Witness, scenarios: list[Scenario]) -> tuple[str, str, str]:
-    """(name, text, why there is none) of a witness's file."""
+def _file(witness: Witness, scenarios: list[Scenario], there: list[Witness]) -> tuple[str, str, str]:
+    """(name, text, why there is none) of a witness's file. What the page shows on a sibling of its engine comes first,
+    then what a stored witness does."""
+    others = chain(there, of_scenario(witness.case.scenario, [projects_folder()]))
     name = f"test_witness_{witness.id}.py"
     try:
-        return name, exported(witness, scenarios, FORMAT), ""
+        return name, exported(witness, scenarios, FORMAT, others), ""
     except CannotExport as error:
         return name, "", str(error).removeprefix(f"witness {witness.id} ").removeprefix(f"witness {witness.id}: ")

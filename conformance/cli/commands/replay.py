@@ -20,7 +20,14 @@ from conformance.model.engine import CannotRun
 from conformance.model.scenario import Guarantee, Scenario
 from conformance.model.trace import Trace
 from conformance.plugins.registry import export_names, load_scenarios
-from conformance.results.witness import FOLDER, UnreadableWitness, Witness, find_witness, projects_folder
+from conformance.results.witness import (
+    FOLDER,
+    UnreadableWitness,
+    Witness,
+    find_witness,
+    of_scenario,
+    projects_folder,
+)
 from conformance.support.writing import write_whole
 
 
@@ -71,7 +78,8 @@ def replay_(
         raise click.UsageError("--to names the file of an export: give --export, too")
     if exported.formatted and (engines or plot):
         raise click.UsageError("--export writes what was found and runs nothing: leave out --engine and --plot")
-    witness = find_witness(witness, witnesses)
+    folders = [*map(Path, witnesses)]
+    witness = find_witness(witness, folders)
     found = Witness.read(witness)
     scenarios = {s.id: s for s in load_scenarios()}
     if found.case.scenario not in scenarios or found.case.program not in scenarios[found.case.scenario].programs:
@@ -86,7 +94,8 @@ def replay_(
         )
     if exported.formatted:
         to = exported.to or Path(f"test_witness_{found.id}.py")
-        write_whole(to, exported_text(found, [scenario], exported.formatted))
+        others = of_scenario(found.case.scenario, [witness.parent.parent, *folders])
+        write_whole(to, exported_text(found, [scenario], exported.formatted, others))
         click.echo(f"{to}: fails where the engine does what it did; run it with python, or with pytest")
         return
     console = open_console()

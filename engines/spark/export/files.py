@@ -11,13 +11,21 @@ from conformance.engines.spark.export import groups as export_groups
 from conformance.engines.spark.export import native as export_native
 from conformance.engines.spark.export import query as export_query
 from conformance.engines.spark.state import typed_cells
-from conformance.model.export import CannotExport, Difference, Exportable
+from conformance.model.export import CannotExport, Difference, Exportable, OfSibling
 from conformance.model.program import Cell, FixedWindows, Program
 from conformance.model.schedule import Plan, Restart, Step
 from conformance.model.types import Struct
 
 TESTER, SPARK, PANDAS, GROUPS = "spark-tws-tester", "spark-tws", "spark-tws-pandas", export_groups.GROUPS
 NATIVE = export_native.NATIVE
+
+IN_PYSPARK = {
+    SPARK: "transformWithState in PySpark (spark-tws)",
+    PANDAS: "transformWithStateInPandas in PySpark (spark-tws-pandas)",
+    GROUPS: "applyInPandasWithState in PySpark (spark-fmgws-pandas)",
+}
+SIBLINGS = {"spark-tws-jvm": (SPARK, PANDAS), "spark-fmgws-jvm": (GROUPS,), "spark-mgws-jvm": (GROUPS,)}
+"""Engines of the JVM's API -> those of the same operator in PySpark, the nearest first."""
 
 CELLS = {
     Cell.VALUE: export_cells.ValueCell,
@@ -153,6 +161,8 @@ def spark(asked: Exportable) -> str:
     """The file. Raises CannotExport where the witness is of another engine, or does not fit."""
     if asked.engine.startswith(NATIVE):
         return export_native.spark(asked)
+    if asked.engine in SIBLINGS:
+        raise OfSibling(asked, {engine: IN_PYSPARK[engine] for engine in SIBLINGS[asked.engine]})
     if asked.engine not in METHODS:
         *others, last = *METHODS, "Spark's own operators"
         raise CannotExport(
