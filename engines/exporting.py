@@ -83,6 +83,17 @@ if __name__ == "__main__":
     print("holds:", CLAIM)
 """
 
+OBSERVED_TEST = """
+def {name}():
+    found = run()
+    assert compared(found) == compared(OBSERVED), f"{{CLAIM}}\\n  until now: {{OBSERVED}}\\n  observed: {{found}}"
+
+
+if __name__ == "__main__":
+    {name}()
+    print("as it was:", CLAIM)
+"""
+
 
 def plans_of(asked: Exportable, there: Container[str]) -> tuple[str, ...]:
     """The plans of the case, none for the plain query. Raises CannotExport for a plan that is not ``there``."""
@@ -175,6 +186,7 @@ def file_of(
         f"{asked.scenario!r} of the project "
         f"conformance, as its witness {asked.witness}. EXPECTED is what that project's executable specification "
         "puts out."
+        + " The test passes as long as the engine puts out OBSERVED." * asked.observed
         + f" {asked.stands_for}" * bool(asked.stands_for)
         + " The claim is about two schedules; this is the one on which the output is not the expected one."
         * asked.one_of_two
@@ -208,7 +220,7 @@ def file_of(
         *inlined.definitions[len(definitions) :],
         source.operator.strip(),
         (IN_ORDER if difference is Difference.ORDER else IN_ANY_ORDER).strip(),
-        TEST.format(name=asked.test_name).strip(),
+        (OBSERVED_TEST if asked.observed else TEST).format(name=asked.test_name).strip(),
     ]
     return "\n\n\n".join(parts) + "\n"
 

@@ -15,9 +15,17 @@ from conformance.plugins.registry import load_export
 from conformance.results.witness import Witness
 
 
-def exported(found: Witness, scenarios: Iterable[Scenario], formatted: str, others: Iterable[Witness] = ()) -> str:
-    """The text of a witness's file in a format. Where the format has files for a sibling of its engine alone, it is
-    that of one of the ``others``, which shows the same on the sibling.
+def exported(
+    found: Witness,
+    scenarios: Iterable[Scenario],
+    formatted: str,
+    others: Iterable[Witness] = (),
+    *,
+    observed: bool = False,
+) -> str:
+    """The text of a witness's file in a format, which expects what was ``observed`` or what is guaranteed. Where the
+    format has files for a sibling of its engine alone, it is that of one of the ``others``, which shows the same on the
+    sibling.
 
     Raises:
         CannotExport: the format does not fit, its framework is not installed, or the scenario of the witness is not
@@ -28,12 +36,13 @@ def exported(found: Witness, scenarios: Iterable[Scenario], formatted: str, othe
         write, guarantee = load_export(formatted), scenario.askable[found.guarantee]
         with without_warnings():
             try:
-                return write(exportable(found, scenario, guarantee))
+                return write(replace(exportable(found, scenario, guarantee), observed=observed))
             except OfSibling as error:
                 why = CannotExport("")
                 for other, words in _on_siblings(found, error.siblings, others):
                     try:
-                        return write(replace(exportable(other, scenario, guarantee), stands_for=words))
+                        asked = exportable(other, scenario, guarantee)
+                        return write(replace(asked, observed=observed, stands_for=words))
                     except CannotExport as other_error:
                         why = other_error
                 raise why from None

@@ -57,6 +57,8 @@ class Exportable:
         engine, versions: where it was found; the engine's id names no release.
         seen, specified: what the engine put out, and what the reference put out.
         one_of_two: the claim is that two schedules give the same, and ``case`` is one of the two.
+        observed: whether the file is to fail where the engine puts out anything else than what was seen, and not where
+            it puts out anything else than the reference.
         stands_for: a sentence on the witness of another engine that the file is written for, "" for none.
     """
 
@@ -71,6 +73,7 @@ class Exportable:
     seen: Trace
     specified: Trace
     one_of_two: bool = False
+    observed: bool = False
     stands_for: str = ""
 
     @property

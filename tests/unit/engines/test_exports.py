@@ -123,6 +123,21 @@ def test_a_witness_of_the_jvm_has_the_file_of_its_sibling_in_pyspark():
         text_of("anomaly-detection/2001809b5d34")
 
 
+@pytest.mark.parametrize("observed", [False, True])
+def test_a_file_expects_what_is_guaranteed_or_what_was_observed(observed):
+    found = replace(asked(JOIN), observed=observed)
+    scope = {"__name__": "exported"}
+    exec(load_export("pytest")(found), scope)
+    test = scope[found.test_name]
+    for name in ("EXPECTED", "OBSERVED"):
+        scope["run"] = lambda name=name: scope[name]
+        if observed is (name == "OBSERVED"):
+            test()
+        else:
+            with pytest.raises(AssertionError, match="observed: "):
+                test()
+
+
 def test_a_program_keeps_what_it_reads_of_its_declarations():
     found = Inlined()
     found.add(CallsInWindows)
