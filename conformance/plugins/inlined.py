@@ -12,7 +12,7 @@ import inspect
 import symtable
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import suppress
 from copy import deepcopy
 from functools import cache
@@ -35,15 +35,16 @@ class Inlined:
     inlined, a program loses what it declares and does not read, and the second of two things of one name gets another.
     With ``own``, which says of a module whether it is the author's, they are to be told from changed ones: nothing is
     lost but annotations and comments, ``modules`` are the own modules that are used as a whole, and ``values`` those of
-    the constants that are JSON.
+    the constants that are JSON. No definition gets a name that is ``taken``.
     """
 
-    def __init__(self, own: Callable[[str], bool] | None = None) -> None:
+    def __init__(self, own: Callable[[str], bool] | None = None, taken: Container[str] = ()) -> None:
         self.imports: set[str] = set()
         self.definitions: list[str] = []
         self.modules: set[str] = set()
         self.values: list[str] = []
         self._known: dict[tuple[str, str], str] = {}
+        self._taken = taken
         self._packages, self._whole = {OWN}, own is not None
         self._is_own = own or (lambda name: name.partition(".")[0] in self._packages)
 
@@ -75,7 +76,7 @@ class Inlined:
             raise CannotExport(f"{module.__name__}: {name} is not defined at the top of the module")
         if all(isinstance(node, ast.Import | ast.ImportFrom) for node in statements):
             return self._imported(module, statements, name)
-        taken = not self._whole and name in self.names
+        taken = not self._whole and (name in self.names or name in self._taken)
         given = self._known[place] = f"{module.__name__.rpartition('.')[2]}_{name}" if taken else name
         for node in statements:
             value, renamed = None if self._whole else getattr(module, name), {name: given}

@@ -49,86 +49,70 @@ TESTER_IMPORTS = (
     "from pyspark.errors import IllegalArgumentException",
     "from pyspark.sql.streaming.tws_tester import TwsTester",
 )
-PROCESSOR = '''
+PROCESSOR = """
 class Processor(StatefulProcessor):
-    """Runs the program."""
-
     def init(self, handle):
-        self.state = SimpleNamespace({state})
-        self.timers = {timers}
-
+        self.given = SimpleNamespace({state}), {timers}
     def handleInputRows(self, key, rows, timerValues):
         for row in {given}:
-            if not row.id:  # it moves the watermark
-                continue
-            event = Event(row.id, {handed}, json.loads(row.value), {ms})
-            yield from self.rows(PROGRAM.on_event, event)
+            if row.id:  # the others move the watermark
+                event = SimpleNamespace(id=row.id, key={handed}, value=json.loads(row.value), event_time={ms})
+                yield from {row}
+"""
 
-    def handleExpiredTimer(self, key, timerValues, expiredTimerInfo):
-        key = {key}
+EXPIRED = """    def handleExpiredTimer(self, key, timerValues, expiredTimerInfo):
         time = expiredTimerInfo.getExpiryTimeInMs()
-        due = self.timers.due(time)
-        if not due:  # the program has cleared it, and gets to see that it fires
-            yield from self.rows(PROGRAM.on_timer, Timer({first!r}, "", key, time))
-        for name, tag in due:
-            if self.timers.take(name, tag, time):
-                yield from self.rows(PROGRAM.on_timer, Timer(name, tag, key, time))
+        for name, tag in self.given[1].due(time, {first!r}):
+            timer = SimpleNamespace(name=name, tag=tag, key={key}, time=time)
+            yield from {row}
+"""
 
-    def rows(self, callback, subject):
-        for row in outputs(callback, subject, self.state, self.timers):
-            yield {row}
-'''
-
-ROWS = {"given": "rows", "ms": "row.ms", "row": "Row(row=json.dumps(row))"}
+ROWS = {"given": "rows", "ms": "row.ms", "row": "(Row(row=json.dumps(row)) for row in outputs({}, *self.given))"}
 FRAMES = {
     "given": "(row for frame in rows for row in frame.itertuples())",
     "ms": "int(row.ms)",
-    "row": 'pd.DataFrame({"row": [json.dumps(row)]})',
+    "row": "(pd.DataFrame(dict(row=[json.dumps(row)])) for row in outputs({}, *self.given))",
 }
 """What a processor has for rows, and for pandas frames."""
 
-TESTER_RUN = '''
+TESTER_RUN = """
 def called(method, *given):
-    """The rows that a call of the tester returns. Where it raises, it returns none."""
     try:
         return [json.loads(row.row) for row in method(*given)]
     except IllegalArgumentException as error:
         print(f"{method.__name__} raised {error}")
         return []
 
-
 def run():
-    """The rows that come out, in order. The rows of a key that arrive together are one call of the tester."""
     tester = TwsTester(Processor(), timeMode="EventTime", eventTimeExtractor=lambda row: row.ms)
     found = []
     for kind, given in STEPS:
         if kind == "watermark":
             found += called(tester.setWatermark, given)
             continue
-        calls = {}
+        calls = {}  # the rows of a key that arrive together are one call
         for id, key, value, time in given:
             row = Row(id=id, key=key, value=json.dumps(value), ms=time)
             calls.setdefault({grouped}, []).append(row)
         for key, rows in calls.items():
             found += called(tester.test, key, rows)
     return found
-'''
+"""
 
 
-TYPED_KEYS = '''
+TYPED_KEYS = """
 def literal(value):
     return F.struct(*map(literal, value)) if isinstance(value, tuple) else F.lit(value)
 
 
-def typed():
-    """The column of the key that a name stands for. A row without one has the first key, in a group of its own."""
+def typed():  # the column of the key that a name stands for; a row without one has the first key, in its own group
     first, *others = ((name, literal(value).cast({type!r})) for name, value in KEYS.items())
     found = first[1]
     for name, value in others:
         found = F.when(F.col("key") == name, value).otherwise(found)
     return found
 
-'''
+"""
 
 PROCESSED = """(
             statefulProcessor=Processor(), outputStructType="row string", outputMode="Append", timeMode="EventTime"
@@ -154,7 +138,7 @@ def twstester(asked: Exportable) -> str:
     if asked.typed_keys:
         raise CannotExport(f"witness {asked.witness}: its program needs typed keys, which twstester does not have")
     operator = _processor(asked, "key[0][0]" if size else "key[0]")
-    return _file(asked, TESTER_IMPORTS, _used(asked.program), operator + run)
+    return _file(asked, TESTER_IMPORTS, _used(asked.program), operator + "\n" + run)
 
 
 def spark(asked: Exportable) -> str:
@@ -193,21 +177,16 @@ def spark(asked: Exportable) -> str:
     else:
         operator, used = _processor(asked, key, FRAMES if frames else ROWS, handed), _used(asked.program)
     store = export_query.HDFS if asked.engine == GROUPS else export_query.ROCKSDB
-    text = export_query.SESSION.replace("{store}", store)
-    text += TYPED_KEYS.format(type=typed_cells.ddl(keys[0])) if keys else ""
+    text = TYPED_KEYS.format(type=typed_cells.ddl(keys[0])) if keys else ""
     grouped = f'{columns}, "window"' if size else columns
     out = f"rows.{changes}groupBy({grouped}).{METHODS[asked.engine]}"
     text += (
-        export_query.batch(out, "json.loads(row.row)")
+        export_query.batch(out, "json.loads(row.row)", store)
         if batch
-        else export_query.stream(out, "*json.loads(row.row)", by_step=difference is Difference.STEPS)
+        else export_query.stream(asked, out, "*json.loads(row.row)", store)
     )
-    imports = (
-        *([] if asked.engine == GROUPS else PROCESSOR_IMPORTS),
-        *(export_query.IMPORTS if batch else export_query.STREAM_IMPORTS),
-        *["import pandas as pd"] * frames,
-    )
-    return _file(asked, imports, used, operator + text, (Restart, Plan), by_step=not batch)
+    imports = (*PROCESSOR_IMPORTS, *export_query.IMPORTS, "import pandas as pd")
+    return _file(asked, imports, used, operator + "\n" + text, (Restart, Plan), by_step=not batch)
 
 
 def _window(asked: Exportable) -> int:
@@ -218,14 +197,16 @@ def _window(asked: Exportable) -> int:
 
 def _processor(asked: Exportable, key: str, given: Mapping[str, str] = ROWS, handed: str = "row.key") -> str:
     program = asked.program
-    return PROCESSOR.format(
+    rows = given["row"].format
+    text = PROCESSOR.format(
         state=", ".join(f"{name}={_cell(program, name)}" for name in program.cells),
         timers="NamedTimers(handle)" if program.timers else "None",
-        first=program.timers[0] if program.timers else "",
-        key=key,
         handed=handed,
-        **given,
+        **{**given, "row": rows("PROGRAM.on_event, event")},
     )
+    if program.timers:
+        text += EXPIRED.format(first=program.timers[0], key=key, row=rows("PROGRAM.on_timer, timer"))
+    return text
 
 
 def _class(program: Program, cell: str) -> type:

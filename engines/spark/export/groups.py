@@ -13,26 +13,20 @@ Json = Any
 
 GROUPS = "spark-fmgws-pandas"
 
-CALL = """applyInPandasWithState(function, "row string", "state string", "append", "EventTimeTimeout")"""
+CALL = """applyInPandasWithState(handled, "row string", "state string", "append", "EventTimeTimeout")"""
 
-FUNCTION = '''
-def function(key, frames, group):
-    """Runs the program: its cells and its timers are in the one state, as JSON, and the key's timeout is that of the
-    earliest timer."""
+FUNCTION = """
+def handled(key, frames, group):  # cells and timers are in the one state, and the timeout is that of the earliest timer
     kept = json.loads(group.get[0]) if group.exists else dict(cells=dict(), timers=dict())
-    watermark = group.getCurrentWatermarkMs()
-    state = SimpleNamespace({state})
-    timers = KeptTimers(kept["timers"])
-    found = []
-    if group.hasTimedOut:
-        while due := timers.take_due(watermark):
-            name, tag, time = due
-            found += outputs(PROGRAM.on_timer, Timer(name, tag, {key}, time), state, timers)
-    else:
-        for row in (row for frame in frames for row in frame.itertuples()):
-            if row.id:  # the others move the watermark
-                event = Event(row.id, {handed}, json.loads(row.value), int(row.ms))
-                found += outputs(PROGRAM.on_event, event, state, timers)
+    watermark, found = group.getCurrentWatermarkMs(), []
+    state, timers = SimpleNamespace({state}), KeptTimers(kept["timers"])
+    while group.hasTimedOut and (due := timers.take_due(watermark)):
+        timer = SimpleNamespace(name=due[0], tag=due[1], key={key}, time=due[2])
+        found += outputs(PROGRAM.on_timer, timer, state, timers)
+    for row in () if group.hasTimedOut else (row for frame in frames for row in frame.itertuples()):
+        if row.id:  # the others move the watermark
+            event = SimpleNamespace(id=row.id, key={handed}, value=json.loads(row.value), event_time=int(row.ms))
+            found += outputs(PROGRAM.on_event, event, state, timers)
     if any(kept["cells"].values()) or kept["timers"]:
         group.update((json.dumps(kept),))
     elif group.exists:
@@ -40,7 +34,7 @@ def function(key, frames, group):
     if kept["timers"]:  # a timeout before the watermark is refused
         group.setTimeoutTimestamp(max(min(kept["timers"].values()), watermark))
     yield pd.DataFrame(dict(row=[json.dumps(row) for row in found]))
-'''
+"""
 
 
 class KeptValue:

@@ -11,7 +11,7 @@ import pytest
 
 from conformance.comparison.exported import exportable, exported
 from conformance.engines.spark.export import native as export_native
-from conformance.model.export import CannotExport, Difference
+from conformance.model.export import CannotExport, Difference, rows
 from conformance.model.schedule import NoData, Restart, Wait, renumbered
 from conformance.model.trace import Emission, Trace
 from conformance.plugins.inlined import Inlined, _bound, _free
@@ -125,13 +125,13 @@ def test_a_witness_of_the_jvm_has_the_file_of_its_sibling_in_pyspark():
 
 @pytest.mark.parametrize("observed", [False, True])
 def test_a_file_expects_what_is_guaranteed_or_what_was_observed(observed):
-    found = replace(asked(JOIN), observed=observed)
+    found = replace(asked(BEAM), observed=observed)
     scope = {"__name__": "exported"}
     exec(load_export("pytest")(found), scope)
     test = scope[found.test_name]
-    for name in ("EXPECTED", "OBSERVED"):
-        scope["run"] = lambda name=name: scope[name]
-        if observed is (name == "OBSERVED"):
+    for trace, passes in ((found.seen, observed), (found.specified, not observed)):
+        scope["run"] = lambda trace=trace: rows(trace)
+        if passes:
             test()
         else:
             with pytest.raises(AssertionError, match="observed: "):
@@ -227,7 +227,7 @@ def test_the_state_function_of_a_file_keeps_cells_and_timers_in_the_one_state():
 
     def called(group, *rows):
         frame = pandas.DataFrame(rows, columns=["id", "key", "value", "ms"])
-        (out,) = scope["function"](("a",), [frame], group)
+        (out,) = scope["handled"](("a",), [frame], group)
         return [json.loads(row) for row in out.row]
 
     group = Group()
