@@ -12,10 +12,12 @@ import math
 import re
 import textwrap
 from collections.abc import Collection, Container, Iterable, Sequence
+from contextlib import suppress
 from datetime import date, datetime
 from typing import Any, NamedTuple
 
 from conformance.engines.shortened import imports, joined, names, shortened
+from conformance.engines.spelled_out import Calls, spelled_out, without_windows
 from conformance.model.export import CannotExport, Difference, Exportable, rows
 from conformance.model.keys import TypedKey
 from conformance.model.program import FixedWindows
@@ -102,12 +104,22 @@ class Source(NamedTuple):
         used: classes and functions whose source ``operator`` needs.
         operator: source that defines ``run()``, which gives the rows that come out. It may use PROGRAM, STEPS and
             ``SHARED``.
+        calls: what the program's calls are on what ``operator`` hands to it; none where that has the program's methods.
     """
 
     needs: str
     imports: Iterable[str]
     used: Collection[Any]
     operator: str
+    calls: Calls | None = None
+
+
+def in_place(asked: Exportable, calls: Calls) -> bool:
+    """Whether each call of the program on its cells has an expression among these."""
+    inlined = Inlined()
+    with suppress(CannotExport):
+        inlined.add(type(asked.program))
+    return spelled_out(inlined.definitions, asked.program, calls) is not None
 
 
 def file_of(
@@ -151,7 +163,10 @@ def file_of(
         word="until now" if asked.observed else "expected",
     )
     parts = [*_parted(shared), *_parted(source.operator), *_parted(test)]
-    definitions = shortened(inlined.definitions, "\n\n".join([made, *parts]), repr(data["STEPS"]))
+    definitions = without_windows(inlined.definitions)
+    if source.calls:
+        definitions = spelled_out(definitions, asked.program, source.calls) or definitions
+    definitions = shortened(definitions, "\n\n".join([made, *parts]), repr(data["STEPS"]))
     body = joined([*(f"{name} = {_listed(value)}" for name, value in data.items()), *definitions, made, *parts])
     lines = imports((*source.imports, *KEY_IMPORTS, *inlined.imports, "import json"), body)
     fields = [node.annotation for node in ast.walk(ast.parse(body)) if isinstance(node, ast.AnnAssign)]

@@ -11,6 +11,7 @@ from conformance.engines.beam.export import native as export_native
 from conformance.engines.beam.export import types as export_types
 from conformance.engines.beam.export.plans import SOURCES, Around, composed
 from conformance.engines.beam.plans import plans
+from conformance.engines.spelled_out import Calls
 from conformance.model.export import CannotExport, Exportable
 from conformance.model.program import Cell, FixedWindows, Program
 from conformance.model.schedule import Plan
@@ -43,6 +44,24 @@ TYPED = {
     Cell.MAP: ("TypedMapCell", "ReadModifyWriteStateSpec"),
 }
 """The same of cells with a type."""
+
+CALLS: Calls = {
+    (Cell.VALUE, "get"): "(here.read() or [a])[0]",
+    (Cell.VALUE, "set"): "here.write((a,))",
+    (Cell.COMBINING, "get"): "here.read()",
+    (Cell.COMBINING, "add"): "here.add(a)",
+    **{(kind, "get"): "list(here.read())" for kind in (Cell.BAG, Cell.SET)},
+    **{(kind, "add"): "here.add(a)" for kind in (Cell.BAG, Cell.SET)},
+    (Cell.MAP, "get"): "(here.read() or {}).get(a, b)",
+    (Cell.MAP, "put"): "here.write({**(here.read() or {}), a: b})",
+    (Cell.MAP, "remove"): "here.write({k: v for k, v in (here.read() or {}).items() if k != a})",
+    (Cell.MAP, "items"): "list((here.read() or {}).items())",
+    **{(kind, "clear"): "here.clear()" for kind in Cell},
+    (None, "set"): "here.set(Timestamp(micros=(b) * 1000), dynamic_timer_tag=f'{a}/{c}')",
+    (None, "clear"): "here.clear(dynamic_timer_tag=f'{a}/{b}')",
+}
+"""What a program's calls are on Beam's state and timers. A value is boxed, because read() gives None for an empty cell,
+too; a map is a dictionary in a value."""
 
 IMPORTS = (
     "import tempfile",
@@ -223,8 +242,9 @@ def _file(name: str, engines: tuple[str, ...], asked: Exportable) -> str:
     runner = RUNNERS[native or asked.engine]
     around = composed(exporting.plans_of(asked, SOURCES))
     operator, transform = export_native.source_of(asked) if native else (_operator(asked), _applied(asked))
-    kinds = [] if native else [_class(asked.program, cell) for cell in asked.program.cells]
-    kinds += ["NamedTimers"] if asked.program.timers and not native else []
+    plain = not native and exporting.in_place(asked, CALLS)
+    kinds = [] if native or plain else [_class(asked.program, cell) for cell in asked.program.cells]
+    kinds += ["NamedTimers"] if asked.program.timers and not native and not plain else []
     kinds += ["exchanged", "to_beam", "from_beam"] if asked.typed_keys else []
     return exporting.file_of(
         asked,
@@ -241,6 +261,7 @@ def _file(name: str, engines: tuple[str, ...], asked: Exportable) -> str:
             ),
             [getattr(cells, name) for name in dict.fromkeys(kinds)],
             export_types.keys(asked) + "\n" + operator + "\n\n" + _run(asked, runner, around, transform),
+            CALLS if plain else None,
         ),
         (Plan,),
         program=not native,
@@ -299,11 +320,12 @@ def _operator(asked: Exportable) -> str:
     specs += ['TIMER = TimerSpec("timer", TimeDomain.WATERMARK)'] if timed else []
     given = ["time=beam.DoFn.TimestampParam", *(f"{name}=beam.DoFn.StateParam({name}_spec)" for name in cells)]
     given += ["timer=beam.DoFn.TimerParam(TIMER)"] if timed else []
-    state = ", ".join(f"{name}={_class(asked.program, name)}({name})" for name in cells)
+    plain = exporting.in_place(asked, CALLS)
+    state = ", ".join(f"{name}={name}" if plain else f"{name}={_class(asked.program, name)}({name})" for name in cells)
     words = {
         "{specs}": "\n".join(f"    {spec}" for spec in specs).rstrip(),
         "{state}": f"SimpleNamespace({state})",
-        "{timers}": "NamedTimers(timer)" if timed else "None",
+        "{timers}": ("timer" if plain else "NamedTimers(timer)") if timed else "None",
         "{key}": "handed(key)" if asked.typed_keys else "key",
     }
     fire = ["self", "key=beam.DoFn.KeyParam", "tag=beam.DoFn.DynamicTimerTagParam", *given]

@@ -11,6 +11,7 @@ from conformance.engines.spark.export import groups as export_groups
 from conformance.engines.spark.export import native as export_native
 from conformance.engines.spark.export import query as export_query
 from conformance.engines.spark.state import typed_cells
+from conformance.engines.spelled_out import Calls
 from conformance.model.export import CannotExport, Difference, Exportable, OfSibling
 from conformance.model.program import Cell, FixedWindows, Program
 from conformance.model.schedule import Plan, Restart, Step
@@ -41,6 +42,30 @@ TYPED = {
     Cell.MAP: export_cells.TypedMapCell,
 }
 """Of cells with a type."""
+
+HANDLES = {
+    Cell.VALUE: "handle.getValueState({!r}, 'v string')",
+    Cell.BAG: "handle.getListState({!r}, 'v string')",
+    Cell.MAP: "handle.getMapState({!r}, 'k string', 'v string')",
+    Cell.SET: "handle.getMapState({!r}, 'k string', 'v string')",
+    Cell.COMBINING: "handle.getValueState({!r}, 'v string')",
+}
+CALLS: Calls = {
+    (Cell.VALUE, "get"): "json.loads((here.get() or [json.dumps(a)])[0])",
+    (Cell.VALUE, "set"): "here.update((json.dumps(a),))",
+    (Cell.COMBINING, "get"): "json.loads((here.get() or ['0'])[0])",
+    (Cell.COMBINING, "add"): "here.update((json.dumps(json.loads((here.get() or ['0'])[0]) + a),))",
+    (Cell.BAG, "get"): "[json.loads(row[0]) for row in here.get()]",
+    (Cell.BAG, "add"): "here.appendValue((json.dumps(a),))",
+    (Cell.MAP, "get"): "json.loads((here.getValue((a,)) or [json.dumps(b)])[0])",
+    (Cell.MAP, "put"): "here.updateValue((a,), (json.dumps(b),))",
+    (Cell.MAP, "remove"): "here.removeKey((a,))",
+    (Cell.MAP, "items"): "[(row[0], json.loads(value[0])) for row, value in here.iterator()]",
+    (Cell.SET, "get"): "[row[0] for row, _ in here.iterator()]",
+    (Cell.SET, "add"): "here.updateValue((a,), ('null',))",
+    **{(kind, "clear"): "here.clear()" for kind in Cell},
+}
+"""What a program's calls are on the state variables, which hold JSON texts."""
 
 IMPORTS = ("from types import SimpleNamespace",)
 PROCESSOR_IMPORTS = ("from pyspark.sql import Row", "from pyspark.sql.streaming import StatefulProcessor")
@@ -138,7 +163,7 @@ def twstester(asked: Exportable) -> str:
     if asked.typed_keys:
         raise CannotExport(f"witness {asked.witness}: its program needs typed keys, which twstester does not have")
     operator = _processor(asked, "key[0][0]" if size else "key[0]")
-    return _file(asked, TESTER_IMPORTS, _used(asked.program), operator + "\n" + run)
+    return _file(asked, TESTER_IMPORTS, _used(asked), operator + "\n" + run)
 
 
 def spark(asked: Exportable) -> str:
@@ -175,7 +200,7 @@ def spark(asked: Exportable) -> str:
     if asked.engine == GROUPS:
         operator, used = export_groups.function(asked, key, handed), export_groups.used(asked)
     else:
-        operator, used = _processor(asked, key, FRAMES if frames else ROWS, handed), _used(asked.program)
+        operator, used = _processor(asked, key, FRAMES if frames else ROWS, handed), _used(asked)
     store = export_query.HDFS if asked.engine == GROUPS else export_query.ROCKSDB
     text = TYPED_KEYS.format(type=typed_cells.ddl(keys[0])) if keys else ""
     grouped = f'{columns}, "window"' if size else columns
@@ -196,10 +221,13 @@ def _window(asked: Exportable) -> int:
 
 
 def _processor(asked: Exportable, key: str, given: Mapping[str, str] = ROWS, handed: str = "row.key") -> str:
-    program = asked.program
+    program, plain = asked.program, exporting.in_place(asked, CALLS)
     rows = given["row"].format
     text = PROCESSOR.format(
-        state=", ".join(f"{name}={_cell(program, name)}" for name in program.cells),
+        state=", ".join(
+            f"{name}={HANDLES[kind].format(name) if plain else _cell(program, name)}"
+            for name, kind in program.cells.items()
+        ),
         timers="NamedTimers(handle)" if program.timers else "None",
         handed=handed,
         **{**given, "row": rows("PROGRAM.on_event, event")},
@@ -226,9 +254,10 @@ def _cell(program: Program, cell: str) -> str:
     return f"{_class(program, cell).__name__}({', '.join(given)})"
 
 
-def _used(program: Program) -> list[type]:
+def _used(asked: Exportable) -> list[type]:
     """The classes that the processor of a program needs."""
-    used = [_class(program, cell) for cell in program.cells]
+    program = asked.program
+    used = [] if exporting.in_place(asked, CALLS) else [_class(program, cell) for cell in program.cells]
     return [*used, export_cells.NamedTimers] if program.timers else used
 
 
@@ -242,5 +271,6 @@ def _file(
     by_step: bool = False,
 ) -> str:
     needs = export_query.needs(asked) + " pandas pyarrow" * (asked.engine in (PANDAS, GROUPS))
-    source = exporting.Source(needs, (*IMPORTS, *imports), list(dict.fromkeys(used)), operator)
+    calls = CALLS if asked.engine != GROUPS and exporting.in_place(asked, CALLS) else None
+    source = exporting.Source(needs, (*IMPORTS, *imports), list(dict.fromkeys(used)), operator, calls)
     return exporting.file_of(asked, source, others, by_step=by_step)
