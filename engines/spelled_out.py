@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from conformance.model.program import Cell, FixedWindows, Program
 
 Calls = Mapping[tuple[Cell | None, str], str]
-"""(Kind of cell, or None for timers; method) -> an expression of ``here``, which is the engine's cell or timer, and of
-the arguments ``a``, ``b`` and ``c``."""
+"""(Kind of cell, or None for timers; method) -> an expression of ``here``, which is the engine's cell or timer, of
+the name of the ``cell``, and of the arguments ``a``, ``b`` and ``c``."""
 
 LEFT_OUT: Mapping[tuple[Cell | None, str], tuple[str, ...]] = {
     (Cell.VALUE, "get"): ("None",),
@@ -46,10 +46,10 @@ class _Calls(ast.NodeTransformer):
         self._cells, self._calls, self.fails = program.cells, calls, bool(program.types)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        kind: Cell | None = None
+        kind, name = None, ""
         match node.func:
-            case ast.Attribute(ast.Attribute(ast.Name("state"), cell) as here, method):
-                kind = self._cells.get(cell)
+            case ast.Attribute(ast.Attribute(ast.Name("state"), name) as here, method):
+                kind = self._cells.get(name)
             case ast.Attribute(ast.Name("timers") as here, method) if any(of is None for of, _ in self._calls):
                 pass
             case _:
@@ -60,7 +60,7 @@ class _Calls(ast.NodeTransformer):
         left_out = zip("abc", LEFT_OUT.get((kind, method), ()), strict=False)
         words = {name: ast.parse(text, mode="eval").body for name, text in left_out if text}
         given = [self.visit(part) for part in (*node.args, *(word.value for word in node.keywords))]
-        names = {"here": here, **words, **dict(zip("abc", given, strict=False))}
+        names = {"here": here, "cell": ast.Constant(name), **words, **dict(zip("abc", given, strict=False))}
         return _filled(self._calls[kind, method], names)
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
@@ -93,13 +93,12 @@ class _Filled(ast.NodeTransformer):
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
         self.generic_visit(node)
-        parts = [part.value if isinstance(part, ast.FormattedValue) else part for part in node.values]
-        whole = all(isinstance(part, ast.Constant) for part in parts)
-        return (
-            ast.Constant("".join(str(part.value) for part in parts if isinstance(part, ast.Constant)))
-            if whole
-            else node
-        )
+        node.values = [
+            part.value if isinstance(part, ast.FormattedValue) and isinstance(part.value, ast.Constant) else part
+            for part in node.values
+        ]
+        texts = [str(part.value) for part in node.values if isinstance(part, ast.Constant)]
+        return ast.Constant("".join(texts)) if len(texts) == len(node.values) else node
 
 
 class _Windows(ast.NodeTransformer):

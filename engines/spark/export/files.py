@@ -271,6 +271,7 @@ def _file(
     by_step: bool = False,
 ) -> str:
     needs = export_query.needs(asked) + " pandas pyarrow" * (asked.engine in (PANDAS, GROUPS))
-    calls = CALLS if asked.engine != GROUPS and exporting.in_place(asked, CALLS) else None
+    there = export_groups.CALLS if asked.engine == GROUPS else CALLS
+    calls = there if exporting.in_place(asked, there) else None
     source = exporting.Source(needs, (*IMPORTS, *imports), list(dict.fromkeys(used)), operator, calls)
     return exporting.file_of(asked, source, others, by_step=by_step)
