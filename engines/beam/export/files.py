@@ -126,8 +126,8 @@ def timed(id, key, value, ms):
 """
 
 LOCATED = """
-if "PRISM" in os.environ:  # where Prism's binary is; else Beam downloads it where it needs it
-    OPTIONS.append("--prism_location=" + os.environ["PRISM"])
+# PRISM says where Prism's binary is; Beam downloads it where it needs it and there is none.
+OPTIONS += [f"--prism_location={path}" for path in [os.environ.get("PRISM")] if path]
 """
 
 STREAM = """
@@ -145,10 +145,8 @@ ON_PRISM = """
 class Offsets(RestrictionProvider):
     def initial_restriction(self, element):
         return OffsetRange(0, 2)
-
     def create_tracker(self, restriction):
         return OffsetRestrictionTracker(restriction)
-
     def restriction_size(self, element, restriction):
         return restriction.size()
 
@@ -161,13 +159,12 @@ class ChecksItselfIn(beam.DoFn):  # it is called again and again, else Prism kee
 
 def elements(pipeline):  # one element for a whole bundle: Prism keeps those of one event of a TestStream in no order
     pipeline | beam.Create([0], reshuffle=False) | beam.ParDo(ChecksItselfIn())
-    made, watermark = TestStream(coder=FastPrimitivesCoder()), 0
+    made, now = TestStream(coder=FastPrimitivesCoder()), Timestamp(0)
     for kind, given in STEPS:
         if kind == "watermark":
-            watermark = given
-            made.advance_watermark_to(Timestamp(micros=given * 1000))
+            made.advance_watermark_to(now := Timestamp(micros=given * 1000))
         else:
-            made.add_elements([window.TimestampedValue(("", given), Timestamp(micros=watermark * 1000))])
+            made.add_elements([window.TimestampedValue(("", given), now)])
     return pipeline | made | "take apart" >> beam.FlatMap(lambda bundle: [timed(*row) for row in bundle[1]])
 """
 
