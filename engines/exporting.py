@@ -16,7 +16,7 @@ from contextlib import suppress
 from datetime import date, datetime
 from typing import Any, NamedTuple
 
-from conformance.engines.shortened import imports, joined, names, shortened
+from conformance.engines.shortened import imported, imports, joined, names, shortened
 from conformance.engines.spelled_out import Calls, spelled_out, without_windows
 from conformance.model.export import CannotExport, Difference, Exportable, rows
 from conformance.model.keys import TypedKey
@@ -141,7 +141,7 @@ def file_of(
         CannotExport: the witness does not fit.
     """
     asked.check_steps(others)
-    inlined, difference = Inlined(taken=RESERVED), asked.difference
+    inlined, difference = Inlined(taken=RESERVED | imported([*source.imports, *KEY_IMPORTS])), asked.difference
     if difference is Difference.STEPS and not by_step:
         raise CannotExport(
             f"witness {asked.witness}: only the steps differ in which {asked.engine} put its rows out, and no file "

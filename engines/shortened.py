@@ -43,6 +43,12 @@ def imports(lines: Iterable[str], text: str) -> list[str]:
     ]
 
 
+def imported(lines: Iterable[str]) -> set[str]:
+    """The names that imports bind."""
+    nodes = (node for node in ast.walk(ast.parse("\n".join(lines))) if isinstance(node, ast.alias))
+    return {alias.asname or alias.name.partition(".")[0] for alias in nodes}
+
+
 def joined(parts: Iterable[str]) -> str:
     """Parts of a file, with a blank line between two unless both are a line."""
     text, last = "", ""
