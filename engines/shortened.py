@@ -85,10 +85,11 @@ def _idle(part: ast.stmt, used: set[str]) -> bool:
 
 
 class _Plain(ast.NodeTransformer):
-    """Leaves out docstrings, and the annotations of variables in functions."""
+    """Leaves out docstrings, caches, which no process hands over, and annotations of variables in functions."""
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         self.generic_visit(node)
+        node.decorator_list = [part for part in node.decorator_list if not names(part) & {"cache", "lru_cache"}]
         node.body = [
             ast.Assign([part.target], part.value, lineno=0) if isinstance(part, ast.AnnAssign) and part.value else part
             for part in self._told(node.body)
