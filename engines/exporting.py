@@ -6,12 +6,18 @@ its scenario, the schedule, what the executable specification put out, and what 
 
 from __future__ import annotations
 
+import ast
+import builtins
 import math
+import re
 import textwrap
 from collections.abc import Collection, Container, Iterable, Sequence
+from contextlib import suppress
 from datetime import date, datetime
 from typing import Any, NamedTuple
 
+from conformance.engines.shortened import imported, imports, joined, names, shortened
+from conformance.engines.spelled_out import Calls, spelled_out, without_windows
 from conformance.model.export import CannotExport, Difference, Exportable, rows
 from conformance.model.keys import TypedKey
 from conformance.model.program import FixedWindows
@@ -24,63 +30,36 @@ WIDTH = 110
 
 KEY_IMPORTS = ("from datetime import date, datetime, timezone", "from decimal import Decimal")
 
-NOTES = {
-    "KEYS": "\n# What the names of keys stand for, and what each key is shown as.\n",
-    "STEPS": "\n# The watermark moves to a time (ms since the epoch), rows arrive: (id, key, value, event time in ms), "
-    "or the job restarts.\n",
-    "EXPECTED": "\n# What comes out, as rows: key, value.\n",
-}
-
-STEP_NOTES = {"EXPECTED": "\n# What comes out, as rows: number of the step in STEPS, from 0, key, value.\n"}
+STEPS_NOTE = "# The watermark moves to a time (ms since the epoch), or rows arrive: (id, key, value, event time in ms)."
 
 RESERVED = frozenset(
-    {"CLAIM", "STEPS", "EXPECTED", "OBSERVED", "PROGRAM", "Event", "Timer", "outputs", "compared", "run"}
-    | {"before", "behind", "session", "KEYS", "NAMES", "KEYED", "Key", "named", "typed", "literal", "handed"}
+    {"CLAIM", "STEPS", "EXPECTED", "OBSERVED", "PROGRAM", "outputs", "run", "elements", "write", "handled"}
+    | {"before", "behind", "KEYS", "NAMES", "KEYED", "Key", "named", "typed", "literal", "handed", "STORE", "DELAY"}
 )
 
-SHARED = '''
-Event = namedtuple("Event", "id key value event_time")
-Timer = namedtuple("Timer", "name tag key time")
-
-
+SHARED = """
 def outputs(callback, subject, *given):
-    """The rows that a callback of the program emits: key, value, and the event time where it gives one."""
-    found = []
+    found = []  # rows: key, value, and the event time where the program gives one
     callback(subject, *given, lambda value, *time: found.append([subject.key, value, *time]))
     return found
-'''
+"""
 
-NAMED = '''
-def named(key):
-    """The name of a key that was handed over, or what the key is shown as, if no key is."""
+NAMED = """
+def named(key):  # what a key that is none of KEYS is shown as
     told = canonical(shown(key))
     return NAMES.get(told, told)
-'''
+"""
 
-IN_ANY_ORDER = '''
-def compared(rows):
-    """Rows in no order."""
-    return sorted(json.dumps(row, sort_keys=True) for row in rows)
-'''
-
-IN_ORDER = '''
-def compared(rows):
-    """The rows of each key, in order."""
-    return {row[0]: [json.dumps(other, sort_keys=True) for other in rows if other[0] == row[0]] for row in rows}
-'''
+IN_ANY_ORDER = "sorted(json.dumps(row, sort_keys=True) for row in rows)"
+IN_ORDER = "{row[0]: [json.dumps(other, sort_keys=True) for other in rows if other[0] == row[0]] for row in rows}"
 
 TEST = """
 def {name}():
-    found = run()
-    same = "as when this file was written" if found == OBSERVED else "otherwise than when this file was written"
-    assert compared(found) == compared(EXPECTED), (
-        f"{{CLAIM}}\\n  expected: {{EXPECTED}}\\n  observed: {{found}}, {{same}}"
-    )
-
+    found, compared = run(), lambda rows: {compared}
+    assert compared(found) == compared({wanted}), f"{{CLAIM}}\\n  {word}: {{{wanted}}}\\n  observed: {{found}}"
 
 if __name__ == "__main__":
     {name}()
-    print("holds:", CLAIM)
 """
 
 
@@ -125,12 +104,22 @@ class Source(NamedTuple):
         used: classes and functions whose source ``operator`` needs.
         operator: source that defines ``run()``, which gives the rows that come out. It may use PROGRAM, STEPS and
             ``SHARED``.
+        calls: what the program's calls are on what ``operator`` hands to it; none where that has the program's methods.
     """
 
     needs: str
     imports: Iterable[str]
     used: Collection[Any]
     operator: str
+    calls: Calls | None = None
+
+
+def in_place(asked: Exportable, calls: Calls) -> bool:
+    """Whether each call of the program on its cells has an expression among these."""
+    inlined = Inlined()
+    with suppress(CannotExport):
+        inlined.add(type(asked.program))
+    return spelled_out(inlined.definitions, asked.program, calls) is not None
 
 
 def file_of(
@@ -152,8 +141,7 @@ def file_of(
         CannotExport: the witness does not fit.
     """
     asked.check_steps(others)
-    inlined = Inlined()
-    difference = asked.difference
+    inlined, difference = Inlined(taken=RESERVED | imported([*source.imports, *KEY_IMPORTS])), asked.difference
     if difference is Difference.STEPS and not by_step:
         raise CannotExport(
             f"witness {asked.witness}: only the steps differ in which {asked.engine} put its rows out, and no file "
@@ -161,55 +149,78 @@ def file_of(
         )
     if program:
         inlined.add(type(asked.program))
-    definitions = list(inlined.definitions)
-    if taken := RESERVED & inlined.names:
-        raise CannotExport(
-            f"witness {asked.witness}: its program defines {min(taken)}, a name that the file source.needs itself"
-        )
     keys = asked.typed_keys
     for each in (*source.used, *((shown, canonical) if keys else ())):
         inlined.add(each)
-    versions = ", ".join(f"{name} {version}" for name, version in asked.versions.items())
-    head = textwrap.fill(
+    data = _data(asked)
+    shared = (SHARED.replace("[subject.key,", "[named(subject.key),") + NAMED if keys else SHARED) if program else ""
+    made = f"PROGRAM = {type(asked.program).__name__}()" if program else ""
+    wanted = "OBSERVED" if asked.observed else "EXPECTED"
+    test = TEST.format(
+        name=asked.test_name,
+        compared=IN_ORDER if difference is Difference.ORDER else IN_ANY_ORDER,
+        wanted=wanted,
+        word="until now" if asked.observed else "expected",
+    )
+    parts = [*_parted(shared), *_parted(source.operator), *_parted(test)]
+    definitions = without_windows(inlined.definitions)
+    if source.calls:
+        definitions = spelled_out(definitions, asked.program, source.calls) or definitions
+    definitions = shortened(definitions, "\n\n".join([made, *parts]), repr(data["STEPS"]))
+    body = joined([*(f"{name} = {_listed(value)}" for name, value in data.items()), *definitions, made, *parts])
+    lines = imports((*source.imports, *KEY_IMPORTS, *inlined.imports, "import json"), body)
+    fields = [node.annotation for node in ast.walk(ast.parse(body)) if isinstance(node, ast.AnnAssign)]
+    later = ["from __future__ import annotations"] * bool(names(*fields) - {*dir(builtins)})
+    body = body.replace("STEPS = ", f"{STEPS_NOTE}\nSTEPS = ", 1)
+    return (
+        f'"""{_plain(asked.claim)}\n\n{_plain(_head(asked, source.needs))}\n"""\n\n'
+        + joined(["\n".join([*later, *lines])])
+        + "\n"
+        + body
+    )
+
+
+def _head(asked: Exportable, needs: str) -> str:
+    """What a file says of itself."""
+    versions = ", ".join(f"{name} {version}" for name, version in asked.versions.items() if "." not in name)
+    does = (
+        "OBSERVED is what it puts out until now." if asked.observed else "EXPECTED is what its specification puts out."
+    )
+    stepwise = " A row begins with the number of its step, from 0." * (asked.difference is Difference.STEPS)
+    text = (
         f"What this file shows: {asked.message}. Found on {asked.engine} ({versions}) by the scenario "
-        f"{asked.scenario!r} of the project "
-        f"conformance, as its witness {asked.witness}. EXPECTED is what that project's executable specification "
-        "puts out."
+        f"{asked.scenario!r} of the project conformance, as its witness {asked.witness}. {does}{stepwise}"
+        + f" {asked.stands_for}" * bool(asked.stands_for)
         + " The claim is about two schedules; this is the one on which the output is not the expected one."
         * asked.one_of_two
-        + _around(asked.case.schedule.plans),
-        WIDTH,
+        + _around(asked.case.schedule.plans)
+        + f" It needs: pip install {needs}"
     )
-    imports = (*source.imports, *(KEY_IMPORTS if keys else ()))
-    lines = {"import json", *["from collections import namedtuple"] * program, *imports, *inlined.imports}
-    lines -= {"from __future__ import annotations"}
-    told = asked.by_step if difference is Difference.STEPS else rows
-    data = {
-        "CLAIM": asked.claim,
-        "STEPS": steps(asked),
-        "EXPECTED": told(asked.specified),
-        "OBSERVED": told(asked.seen),
-    }
-    listed = {name: _listed(value) for name, value in data.items()}
-    notes = NOTES | (STEP_NOTES if difference is Difference.STEPS else {})
-    if keys:
+    return textwrap.fill(text, WIDTH, break_on_hyphens=False)
+
+
+def _data(asked: Exportable) -> dict[str, Any]:
+    """The constants of a file, by name."""
+    told = asked.by_step if asked.difference is Difference.STEPS else rows
+    shown_rows = {"OBSERVED": told(asked.seen)} if asked.observed else {"EXPECTED": told(asked.specified)}
+    data: dict[str, Any] = {"CLAIM": asked.claim, "STEPS": steps(asked), **shown_rows}
+    if keys := asked.typed_keys:
         kind, values = keys
-        names = [{canonical(TypedKey(kind, v).spellings[place]): n for n, v in values.items()} for place in (1, 0)]
-        entries = "".join(f"    {name!r}: {_source(value)},\n" for name, value in values.items())
-        listed |= {"KEYS": f"{{\n{entries}}}", "NAMES": repr(names[0] | names[1])}
-    shared = SHARED.replace("[subject.key,", "[named(subject.key),") + NAMED if keys else SHARED
-    parts = [
-        f'"""{_plain(asked.claim)}\n\n{_plain(head)}\n\nIt needs: pip install {source.needs}\n"""',
-        "from __future__ import annotations\n\n"
-        + "\n".join(sorted(lines, key=lambda line: (line.split()[0] == "from", line))),
-        "\n".join(f"{notes.get(name, '')}{name} = {value}" for name, value in listed.items()),
-        *(_of_program(asked, definitions, shared) if program else ()),
-        *inlined.definitions[len(definitions) :],
-        source.operator.strip(),
-        (IN_ORDER if difference is Difference.ORDER else IN_ANY_ORDER).strip(),
-        TEST.format(name=asked.test_name).strip(),
-    ]
-    return "\n\n\n".join(parts) + "\n"
+        told_as = [{canonical(TypedKey(kind, v).spellings[place]): n for n, v in values.items()} for place in (1, 0)]
+        data["KEYS"] = _Source(f"{{{', '.join(f'{n!r}: {_source(v)}' for n, v in values.items())}}}")
+        data["NAMES"] = told_as[0] | told_as[1]
+    return data
+
+
+class _Source(str):
+    """Source in the place of a value."""
+
+    __repr__ = str.__str__
+
+
+def _parted(text: str) -> list[str]:
+    """The statements of source, with the comments in them and before them."""
+    return re.split(r"\n\n+(?=\S)", text.strip())
 
 
 def _around(plans: Sequence[str]) -> str:
@@ -220,18 +231,9 @@ def _around(plans: Sequence[str]) -> str:
     return f" The claim is about two queries; this is the one with the plan{several} {named} around its operator."
 
 
-def _of_program(asked: Exportable, definitions: list[str], shared: str) -> list[str]:
-    return [
-        "# The program.\n\n" + definitions[0],
-        *definitions[1:],
-        f"PROGRAM = {type(asked.program).__name__}()",
-        "# The program on the engine's own state and timers.\n\n" + shared.strip(),
-    ]
-
-
 def _listed(value: Any) -> str:
-    """A value as source: each item of a list on a line of its own."""
-    if not isinstance(value, list) or not value:
+    """A value as source: each item of a long list on a line of its own."""
+    if not isinstance(value, list) or len(repr(value)) < WIDTH - 10:
         return repr(value)
     return "[\n" + "".join(f"    {item!r},\n" for item in value) + "]"
 

@@ -14,6 +14,7 @@ OF_ENGINE = {
     spark.SPARK: spark.spark,
     spark.PANDAS: spark.spark,
     spark.GROUPS: spark.spark,
+    **dict.fromkeys(spark.SIBLINGS, spark.spark),
 }
 
 

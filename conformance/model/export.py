@@ -24,6 +24,18 @@ class CannotExport(ValueError):
     """A format does not fit a witness. The message says why, in one line."""
 
 
+class OfSibling(CannotExport):
+    """A format has no files for a witness's engine, but has them for siblings of it.
+
+    Attributes:
+        siblings: engines with the operator of this one in another language, the nearest first -> their names in words.
+    """
+
+    def __init__(self, asked: Exportable, siblings: Mapping[str, str]) -> None:
+        self.siblings = siblings
+        super().__init__(f"witness {asked.witness} is of {asked.engine}, which has no files")
+
+
 class Difference(Enum):
     """What tells an engine's output from the reference's: the rows, only the order of a key's rows, or only the steps
     that they come out in."""
@@ -45,6 +57,9 @@ class Exportable:
         engine, versions: where it was found; the engine's id names no release.
         seen, specified: what the engine put out, and what the reference put out.
         one_of_two: the claim is that two schedules give the same, and ``case`` is one of the two.
+        observed: whether the file is to fail where the engine puts out anything else than what was seen, and not where
+            it puts out anything else than the reference.
+        stands_for: a sentence on the witness of another engine that the file is written for, "" for none.
     """
 
     witness: str
@@ -58,6 +73,8 @@ class Exportable:
     seen: Trace
     specified: Trace
     one_of_two: bool = False
+    observed: bool = False
+    stands_for: str = ""
 
     @property
     def test_name(self) -> str:

@@ -7,7 +7,7 @@ a line for each witness, engine and versions, sorted. A witness without a line i
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -283,6 +283,12 @@ def find_witness(named: Path, folders: Iterable[Path]) -> Path:
     raise UnreadableWitness(
         f"cannot read {named}: it is no file, and no witness in {there} (another folder: --witnesses)"
     )
+
+
+def of_scenario(scenario: str, folders: Iterable[Path]) -> Iterator[Witness]:
+    """The witnesses of a scenario in some folders, read as they are asked for."""
+    for path in dict.fromkeys(path for folder in folders for path in sorted(folder.glob(f"{scenario}/*.json"))):
+        yield Witness.read(path)
 
 
 def _confirmations_in(folder: Path) -> dict[str, list[Confirmation]]:

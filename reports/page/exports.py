@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import chain
 
 from conformance.comparison.exported import exported
 from conformance.model.export import CannotExport
@@ -12,7 +14,7 @@ from conformance.model.scenario import Scenario
 from conformance.plugins.points import InvalidPlugin
 from conformance.plugins.registry import UnknownName, load_scenarios, users
 from conformance.reports.page.pages import Parts, raw
-from conformance.results.witness import Witness
+from conformance.results.witness import Witness, of_scenario, projects_folder
 
 FORMAT = "pytest"
 
@@ -43,10 +45,11 @@ def exports(witnesses: Iterable[Witness], parts: Parts, again: Iterable[Witness]
     except (UnknownName, InvalidPlugin):
         scenarios = []
     found: dict[str, Export] = {}
+    witnesses = [*witnesses]
     room, packer = MOST_PACKED, zlib.compressobj(9)
     shown = {witness.id: witness for witness in witnesses}
     for witness in ({witness.id: witness for witness in again} | shown).values():
-        name, text, why = _file(witness, scenarios)
+        name, text, why = _file(witness, scenarios, witnesses)
         if why:
             found[witness.id] = Export(name, why=why)
             continue
@@ -59,11 +62,13 @@ def exports(witnesses: Iterable[Witness], parts: Parts, again: Iterable[Witness]
     return found
 
 
-def _file(witness: Witness, scenarios: list[Scenario]) -> tuple[str, str, str]:
-    """(name, text, why there is none) of a witness's file."""
+def _file(witness: Witness, scenarios: list[Scenario], there: list[Witness]) -> tuple[str, str, str]:
+    """(name, text, why there is none) of a witness's file. What the page shows on a sibling of its engine comes first,
+    then what a stored witness does."""
+    others = chain(there, of_scenario(witness.case.scenario, [projects_folder()]))
     name = f"test_witness_{witness.id}.py"
     try:
-        return name, exported(witness, scenarios, FORMAT), ""
+        return name, exported(witness, scenarios, FORMAT, others), ""
     except CannotExport as error:
-        why = str(error).removeprefix(f"witness {witness.id}: ").replace(f"witness {witness.id}", "the witness")
+        why = re.sub(r"\Awitness \w+: ", "", str(error)).replace(f"witness {witness.id}", "the witness")
         return name, "", why.partition(";")[0]

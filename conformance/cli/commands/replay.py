@@ -20,15 +20,24 @@ from conformance.model.engine import CannotRun
 from conformance.model.scenario import Guarantee, Scenario
 from conformance.model.trace import Trace
 from conformance.plugins.registry import export_names, load_scenarios
-from conformance.results.witness import FOLDER, UnreadableWitness, Witness, find_witness, projects_folder
+from conformance.results.witness import (
+    FOLDER,
+    UnreadableWitness,
+    Witness,
+    find_witness,
+    of_scenario,
+    projects_folder,
+)
 from conformance.support.writing import write_whole
 
 
 @dataclass(frozen=True)
 class Exported:
-    """The format of an export and its file; None for no export, and for a file of the default name."""
+    """The format of an export, what it expects, and its file; None for no export, for what is guaranteed, and for a
+    file of the default name."""
 
     formatted: str | None
+    expect: str | None
     to: Path | None
 
 
@@ -52,6 +61,11 @@ class Exported:
     help="Do not run it: write it as a Python file that needs the engine's framework alone, to paste into a report "
     "or a test suite.",
 )
+@click.option(
+    "--expect",
+    type=Choice(["guarantee", "observed"]),
+    help="With --export: what its test expects, what is guaranteed (the default) or what this engine was seen to do.",
+)
 @options.file("--to", "With --export: the file. Default: test_witness_ID.py.")
 @options.load
 @options.into("exported", Exported)
@@ -69,9 +83,12 @@ def replay_(
     """
     if exported.to and not exported.formatted:
         raise click.UsageError("--to names the file of an export: give --export, too")
+    if exported.expect and not exported.formatted:
+        raise click.UsageError("--expect is what an exported test expects: give --export, too")
     if exported.formatted and (engines or plot):
         raise click.UsageError("--export writes what was found and runs nothing: leave out --engine and --plot")
-    witness = find_witness(witness, witnesses)
+    folders = [*map(Path, witnesses)]
+    witness = find_witness(witness, folders)
     found = Witness.read(witness)
     scenarios = {s.id: s for s in load_scenarios()}
     if found.case.scenario not in scenarios or found.case.program not in scenarios[found.case.scenario].programs:
@@ -86,8 +103,11 @@ def replay_(
         )
     if exported.formatted:
         to = exported.to or Path(f"test_witness_{found.id}.py")
-        write_whole(to, exported_text(found, [scenario], exported.formatted))
-        click.echo(f"{to}: fails where the engine does what it did; run it with python, or with pytest")
+        others = of_scenario(found.case.scenario, [witness.parent.parent, *folders])
+        observed = exported.expect == "observed"
+        write_whole(to, exported_text(found, [scenario], exported.formatted, others, observed=observed))
+        does = "passes" if observed else "fails"
+        click.echo(f"{to}: {does} where the engine does what it did; run it with python, or with pytest")
         return
     console = open_console()
     say(console, f"{scenario.name}: {guarantee.claim}", "bold")

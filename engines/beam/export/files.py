@@ -3,6 +3,7 @@ DirectRunner or on Prism, or with bounded input on FnApiRunner or on plain Direc
 
 from __future__ import annotations
 
+import textwrap
 from typing import NamedTuple
 
 from conformance.engines import exporting
@@ -10,6 +11,7 @@ from conformance.engines.beam.export import native as export_native
 from conformance.engines.beam.export import types as export_types
 from conformance.engines.beam.export.plans import SOURCES, Around, composed
 from conformance.engines.beam.plans import plans
+from conformance.engines.spelled_out import Calls
 from conformance.model.export import CannotExport, Exportable
 from conformance.model.program import Cell, FixedWindows, Program
 from conformance.model.schedule import Plan
@@ -43,6 +45,24 @@ TYPED = {
 }
 """The same of cells with a type."""
 
+CALLS: Calls = {
+    (Cell.VALUE, "get"): "(here.read() or [a])[0]",
+    (Cell.VALUE, "set"): "here.write((a,))",
+    (Cell.COMBINING, "get"): "here.read()",
+    (Cell.COMBINING, "add"): "here.add(a)",
+    **{(kind, "get"): "list(here.read())" for kind in (Cell.BAG, Cell.SET)},
+    **{(kind, "add"): "here.add(a)" for kind in (Cell.BAG, Cell.SET)},
+    (Cell.MAP, "get"): "(here.read() or {}).get(a, b)",
+    (Cell.MAP, "put"): "here.write({**(here.read() or {}), a: b})",
+    (Cell.MAP, "remove"): "here.write({k: v for k, v in (here.read() or {}).items() if k != a})",
+    (Cell.MAP, "items"): "list((here.read() or {}).items())",
+    **{(kind, "clear"): "here.clear()" for kind in Cell},
+    (None, "set"): "here.set(Timestamp(micros=(b) * 1000), dynamic_timer_tag=f'{a}/{c}')",
+    (None, "clear"): "here.clear(dynamic_timer_tag=f'{a}/{b}')",
+}
+"""What a program's calls are on Beam's state and timers. A value is boxed, because read() gives None for an empty cell,
+too; a map is a dictionary in a value."""
+
 IMPORTS = (
     "import tempfile",
     "from pathlib import Path",
@@ -63,77 +83,51 @@ OF_PROGRAMS = (
     "from apache_beam.utils.timestamp import Duration",
 )
 
-OPERATOR = '''
+OPERATOR = """
 class Operator(beam.DoFn):
-    """Runs the program."""
-
 {specs}
-
-    def process(
-        self,
-        element,
-{given}
-    ):
+    def process({given}):
         key, (id, value) = element
-        event = Event(id, {key}, value, time.micros // 1000)
+        event = SimpleNamespace(id=id, key={key}, value=value, event_time=time.micros // 1000)
         return outputs(PROGRAM.on_event, event, {state}, {timers})
-'''
+"""
 
-FIRE = """
-    @on_timer(TIMER)
-    def fire(
-        self,
-        key=beam.DoFn.KeyParam,
-        tag=beam.DoFn.DynamicTimerTagParam,
-{given}
-    ):
+FIRE = """    @on_timer(TIMER)
+    def fire({given}):
         name, _, tag = tag.partition("/")
-        due = Timer(name, tag, {key}, time.micros // 1000)
+        due = SimpleNamespace(name=name, tag=tag, key={key}, time=time.micros // 1000)
         return outputs(PROGRAM.on_timer, due, {state}, {timers})
 """
 
-RUN = '''
-class Write(beam.DoFn):
-    """Appends each row to a file, as JSON."""
-
-    def __init__(self, path):
-        self._path = path
-
-    def process(self, row{time}):
-        with open(self._path, "a", encoding="utf-8") as file:
-            file.write(json.dumps({row}) + "\\n")
-
+RUN = """
+def write(row, path{time}):
+    with open(path, "a", encoding="utf-8") as file:
+        file.write(json.dumps({row}) + "\\n")
 
 {source}
 
-
 {around}{options}
 
-
 def run():
-    """The rows that come out, in order."""
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "rows")
-        path.touch()
+        Path(folder, "rows").touch()
         pipeline = beam.Pipeline(runner={runner}(), options=PipelineOptions(OPTIONS))
         rows = elements(pipeline) | beam.Map(lambda element: element).with_output_types(Tuple[{hint}, Any])
         rows = {before} | {transform}
-        {behind} | "write" >> beam.ParDo(Write(str(path)))
+        {behind} | "write" >> beam.Map(write, f"{folder}/rows")
         pipeline.run({how}).wait_until_finish()
-        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-'''
+        return [json.loads(line) for line in Path(folder, "rows").read_text(encoding="utf-8").splitlines()]
+"""
 
 TIMED = """
-def timed(rows):
-    return [
-        window.TimestampedValue(({keyed}, (id, value)), Timestamp(micros=time * 1000)) for id, key, value, time in rows
-    ]
+def timed(id, key, value, ms):
+    return window.TimestampedValue(({keyed}, (id, value)), Timestamp(micros=ms * 1000))
 
 """
 
 LOCATED = """
-if "PRISM" in os.environ:  # where Prism's binary is; else Beam downloads it where it needs it
-    OPTIONS.append("--prism_location=" + os.environ["PRISM"])
+# PRISM says where Prism's binary is; Beam downloads it where it needs it and there is none.
+OPTIONS += [f"--prism_location={path}" for path in [os.environ.get("PRISM")] if path]
 """
 
 STREAM = """
@@ -143,52 +137,42 @@ def elements(pipeline):
         if kind == "watermark":
             made.advance_watermark_to(Timestamp(micros=given * 1000))
         else:
-            made.add_elements(timed(given))
+            made.add_elements([timed(*row) for row in given])
     return pipeline | made
 """
 
-ON_PRISM = '''
+ON_PRISM = """
 class Offsets(RestrictionProvider):
     def initial_restriction(self, element):
         return OffsetRange(0, 2)
-
     def create_tracker(self, restriction):
         return OffsetRestrictionTracker(restriction)
-
     def restriction_size(self, element, restriction):
         return restriction.size()
 
-
-class ChecksItselfIn(beam.DoFn):
-    """Puts out nothing, and is called again. Without such a DoFn, Prism keeps elements until the watermark moves on."""
-
+class ChecksItselfIn(beam.DoFn):  # it is called again and again, else Prism keeps elements until the watermark moves on
     @beam.DoFn.unbounded_per_element()
     def process(self, element, tracker=beam.DoFn.RestrictionParam(Offsets())):
         if tracker.try_claim(tracker.current_restriction().start):
             tracker.defer_remainder()
         return ()
 
-
-def elements(pipeline):
-    """Each event of the TestStream has one element, a whole bundle: Prism keeps those of one event in no order."""
+def elements(pipeline):  # one element for a whole bundle: Prism keeps those of one event of a TestStream in no order
     pipeline | beam.Create([0], reshuffle=False) | beam.ParDo(ChecksItselfIn())
-    made, watermark = TestStream(coder=FastPrimitivesCoder()), 0
+    made, now = TestStream(coder=FastPrimitivesCoder()), Timestamp(0)
     for kind, given in STEPS:
         if kind == "watermark":
-            watermark = given
-            made.advance_watermark_to(Timestamp(micros=given * 1000))
+            made.advance_watermark_to(now := Timestamp(micros=given * 1000))
         else:
-            made.add_elements([window.TimestampedValue(("", given), Timestamp(micros=watermark * 1000))])
-    return pipeline | made | "take apart" >> beam.FlatMap(lambda bundle: timed(bundle[1]))
-'''
+            made.add_elements([window.TimestampedValue(("", given), now)])
+    return pipeline | made | "take apart" >> beam.FlatMap(lambda bundle: [timed(*row) for row in bundle[1]])
+"""
 
-BOUNDED = '''
-def elements(pipeline):
-    """The input is bounded: the watermark goes from its least to its greatest value."""
+BOUNDED = """
+def elements(pipeline):  # the input is bounded: the watermark goes from its least to its greatest value
     rows = [row for kind, given in STEPS if kind == "rows" for row in given]
-    created = pipeline | beam.Create([(({keyed}, (id, value)), time) for id, key, value, time in rows], reshuffle=False)
-    return created | beam.MapTuple(lambda element, ms: window.TimestampedValue(element, Timestamp(micros=ms * 1000)))
-'''
+    return pipeline | beam.Create(rows, reshuffle=False) | beam.MapTuple(timed)
+"""
 
 TEST_STREAM = "from apache_beam.testing.test_stream import TestStream"
 
@@ -215,12 +199,12 @@ RUNNERS = {
     "beam-fnapi": Runner(
         "FnApiRunner",
         ("from apache_beam.runners.portability.fn_api_runner.fn_runner import FnApiRunner",),
-        BOUNDED,
+        TIMED + BOUNDED,
     ),
     "beam-auto": Runner(
         "DirectRunner",
         ("from apache_beam.runners.direct.direct_runner import DirectRunner",),
-        BOUNDED,
+        TIMED + BOUNDED,
         prism=True,
     ),
 }
@@ -229,10 +213,9 @@ RUNNERS = {
 STREAMED, BATCHED = ("beam-direct", "beam-prism"), ("beam-fnapi", "beam-auto")
 
 WINDOWS = """beam.WindowInto(
-            window.FixedWindows({size}),
+            window.FixedWindows({size}), allowed_lateness=Duration(micros={lateness}),
             trigger=trigger.AfterWatermark(late=trigger.AfterCount(1)),
             accumulation_mode=trigger.AccumulationMode.DISCARDING,
-            allowed_lateness=Duration(micros={lateness}),
         )"""
 
 
@@ -256,8 +239,9 @@ def _file(name: str, engines: tuple[str, ...], asked: Exportable) -> str:
     runner = RUNNERS[native or asked.engine]
     around = composed(exporting.plans_of(asked, SOURCES))
     operator, transform = export_native.source_of(asked) if native else (_operator(asked), _applied(asked))
-    kinds = [] if native else [_class(asked.program, cell) for cell in asked.program.cells]
-    kinds += ["NamedTimers"] if asked.program.timers and not native else []
+    plain = not native and exporting.in_place(asked, CALLS)
+    kinds = [] if native or plain else [_class(asked.program, cell) for cell in asked.program.cells]
+    kinds += ["NamedTimers"] if asked.program.timers and not native and not plain else []
     kinds += ["exchanged", "to_beam", "from_beam"] if asked.typed_keys else []
     return exporting.file_of(
         asked,
@@ -273,7 +257,8 @@ def _file(name: str, engines: tuple[str, ...], asked: Exportable) -> str:
                 *export_types.IMPORTS * bool(asked.typed_keys),
             ),
             [getattr(cells, name) for name in dict.fromkeys(kinds)],
-            export_types.keys(asked) + operator + "\n\n" + _run(asked, runner, around, transform),
+            export_types.keys(asked) + "\n" + operator + "\n\n" + _run(asked, runner, around, transform),
+            CALLS if plain else None,
         ),
         (Plan,),
         program=not native,
@@ -295,13 +280,15 @@ def _spec(program: Program, cell: str) -> str:
 def _run(asked: Exportable, runner: Runner, around: Around, transform: str) -> str:
     options = [*runner.options, *(o for part in asked.case.schedule.plans for o in plans.OF_FNAPI[part].options)]
     changes = [change.strip() for change in (around.before, around.behind) if change]
+    given = f"OPTIONS = {options}{LOCATED.rstrip()}" if runner.prism else ""
     words = {
         "{around}": "".join(f"{change}\n\n\n" for change in changes),
         "{before}": "before(rows)" if around.before else "rows",
         "{behind}": "behind(rows)" if around.behind else "rows",
         "{source}": runner.source.strip(),
         "{runner}": runner.name,
-        "{options}": f"OPTIONS = {options}{LOCATED.rstrip() * runner.prism}",
+        "{options}": given,
+        "(OPTIONS)": "(OPTIONS)" if given else f"({options})",
         "{how}": runner.how,
         "{transform}": transform,
         "{keyed}": "KEYED[key]" if asked.typed_keys else "key",
@@ -326,20 +313,29 @@ def _applied(asked: Exportable) -> str:
 def _operator(asked: Exportable) -> str:
     """The source of the DoFn. Beam finds state and timers by the default values in signatures."""
     cells, timed = asked.program.cells, bool(asked.program.timers)
-    specs = [f"{name.upper()}_STATE = {_spec(asked.program, name)}" for name in cells]
+    specs = [f"{name}_spec = {_spec(asked.program, name)}" for name in cells]
     specs += ['TIMER = TimerSpec("timer", TimeDomain.WATERMARK)'] if timed else []
-    given = ["time=beam.DoFn.TimestampParam"]
-    given += [f"{name}_state=beam.DoFn.StateParam({name.upper()}_STATE)" for name in cells]
+    given = ["time=beam.DoFn.TimestampParam", *(f"{name}=beam.DoFn.StateParam({name}_spec)" for name in cells)]
     given += ["timer=beam.DoFn.TimerParam(TIMER)"] if timed else []
-    state = ", ".join(f"{name}={_class(asked.program, name)}({name}_state)" for name in cells)
+    plain = exporting.in_place(asked, CALLS)
+    state = ", ".join(f"{name}={name}" if plain else f"{name}={_class(asked.program, name)}({name})" for name in cells)
     words = {
-        "{specs}": "\n".join(f"    {spec}" for spec in specs),
-        "{given}": "".join(f"        {each},\n" for each in given).rstrip(),
+        "{specs}": "\n".join(f"    {spec}" for spec in specs).rstrip(),
         "{state}": f"SimpleNamespace({state})",
-        "{timers}": "NamedTimers(timer)" if timed else "None",
+        "{timers}": ("timer" if plain else "NamedTimers(timer)") if timed else "None",
         "{key}": "handed(key)" if asked.typed_keys else "key",
     }
-    text = OPERATOR + (FIRE if timed else "")
+    fire = ["self", "key=beam.DoFn.KeyParam", "tag=beam.DoFn.DynamicTimerTagParam", *given]
+    text = OPERATOR.replace("{given}", _signature(["self", "element", *given]))
+    text += FIRE.replace("{given}", _signature(fire)) if timed else ""
     for name, word in words.items():
         text = text.replace(name, word)
     return text.strip()
+
+
+def _signature(parameters: list[str]) -> str:
+    """Parameters, in as many lines as they need."""
+    text = ", ".join(parameters)
+    if len(text) < 90:
+        return text
+    return "\n" + textwrap.fill(text, 108, initial_indent=" " * 8, subsequent_indent=" " * 8) + "\n    "

@@ -58,14 +58,10 @@ TRANSFORMS = {
 """By the part of the engine's id behind NATIVE. What a transform leaves out of what the program puts out is not among
 them."""
 
-SHOW = '''
-class Show(beam.DoFn):
-    """What comes out, as rows: key, value."""
-
-    def process(self, element, window=beam.DoFn.WindowParam):
-        value = {value}
-        yield [element[0], value]
-'''
+SHOW = """
+def show(element, window=beam.DoFn.WindowParam):
+    return [element[0], {value}]
+"""
 
 
 def runner_of(engine: str) -> str:
@@ -74,10 +70,10 @@ def runner_of(engine: str) -> str:
 
 
 def source_of(asked: Exportable) -> tuple[str, str]:
-    """Source that defines ``Show``, and of the transform with it behind. Raises CannotExport for a transform that
+    """Source that defines ``show``, and of the transform with it behind. Raises CannotExport for a transform that
     exports do not have."""
     found = TRANSFORMS.get(asked.engine.partition(":")[2])
     if found is None:
         raise CannotExport(f"witness {asked.witness}: exports do not have the transform of {asked.engine}")
     apply = exporting.filled(found.apply, asked)
-    return SHOW.replace("{value}", found.value), f"{apply} | beam.ParDo(Show()).with_output_types(Any)"
+    return SHOW.replace("{value}", found.value), f"{apply} | beam.Map(show).with_output_types(Any)"

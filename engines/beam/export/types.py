@@ -11,30 +11,22 @@ CODERS = "from apache_beam.coders import coders"
 
 IMPORTS = ("from typing import NamedTuple, Optional", "from apache_beam.coders import RowCoder, registry")
 
-KEYED = '''
+KEYED = """
 KEYED = {{name: exchanged(value, datetime, to_beam) for name, value in KEYS.items()}}
 
-
-def handed(key):
-    """The key that a DoFn was handed."""
+def handed(key):  # the key that a DoFn was handed
     return exchanged(key, Timestamp, from_beam)
+"""
 
-
-'''
-
-KEYED_BY_ROWS = '''
+KEYED_BY_ROWS = """
 # Beam has a coder for keys of this type in a row alone.
 Key = NamedTuple("Key", [{fields}])
 registry.register_coder(Key, RowCoder)
 KEYED = {{name: Key({given}) for name, value in KEYS.items()}}
 
-
-def handed(key):
-    """The key that a DoFn was handed."""
+def handed(key):  # the key that a DoFn was handed
     return {handed}
-
-
-'''
+"""
 
 
 def coder(kind: types.Type) -> str:

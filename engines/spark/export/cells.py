@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from conformance.model.types import Refused
@@ -181,28 +182,25 @@ class NamedTimers:
     since the epoch."""
 
     def __init__(self, handle: Any) -> None:
-        self._handle = handle
-        self._times = MapCell(handle, "timers")
+        self._handle, self._times = handle, handle.getMapState("timers", "name string", "time long")
 
     def set(self, name: str, time: int, tag: str = "") -> None:
         self.clear(name, tag)
-        self._times.put(f"{name}/{tag}", time)
+        self._times.updateValue((f"{name}/{tag}",), (time,))
         self._handle.registerTimer(time)
 
     def clear(self, name: str, tag: str = "") -> None:
-        before = self._times.get(f"{name}/{tag}")
-        if before is not None:
-            self._times.remove(f"{name}/{tag}")
-            if all(time != before for _, time in self._times.items()):
-                self._handle.deleteTimer(before)
+        if before := self._times.getValue((f"{name}/{tag}",)):
+            self._times.removeKey((f"{name}/{tag}",))
+            if all(time[0] != before[0] for _, time in self._times.iterator()):
+                self._handle.deleteTimer(before[0])
 
-    def due(self, time: int) -> list[list[str]]:
-        """[name, tag] of the timers that are set for a time."""
-        return [name.split("/", 1) for name, due in self._times.items() if due == time]
-
-    def take(self, name: str, tag: str, time: int) -> bool:
-        """Unset a timer that is about to fire; False where another's callback has cleared or moved it meanwhile."""
-        if self._times.get(f"{name}/{tag}") != time:
-            return False
-        self._times.remove(f"{name}/{tag}")
-        return True
+    def due(self, time: int, first: str) -> Iterator[list[str]]:
+        """[name, tag] of the timers that are set for a time, each unset as it is handed over; one that a callback has
+        cleared or moved meanwhile is left out. ``first`` where none is set: the program gets to see that one fires."""
+        due = [name[0] for name, at in self._times.iterator() if at[0] == time]
+        yield from [[first, ""]] * (not due)
+        for name in due:
+            if (self._times.getValue((name,)) or [None])[0] == time:
+                self._times.removeKey((name,))
+                yield name.split("/", 1)

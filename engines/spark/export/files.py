@@ -11,13 +11,22 @@ from conformance.engines.spark.export import groups as export_groups
 from conformance.engines.spark.export import native as export_native
 from conformance.engines.spark.export import query as export_query
 from conformance.engines.spark.state import typed_cells
-from conformance.model.export import CannotExport, Difference, Exportable
+from conformance.engines.spelled_out import Calls
+from conformance.model.export import CannotExport, Difference, Exportable, OfSibling
 from conformance.model.program import Cell, FixedWindows, Program
 from conformance.model.schedule import Plan, Restart, Step
 from conformance.model.types import Struct
 
 TESTER, SPARK, PANDAS, GROUPS = "spark-tws-tester", "spark-tws", "spark-tws-pandas", export_groups.GROUPS
 NATIVE = export_native.NATIVE
+
+IN_PYSPARK = {
+    SPARK: "transformWithState in PySpark (spark-tws)",
+    PANDAS: "transformWithStateInPandas in PySpark (spark-tws-pandas)",
+    GROUPS: "applyInPandasWithState in PySpark (spark-fmgws-pandas)",
+}
+SIBLINGS = {"spark-tws-jvm": (SPARK, PANDAS), "spark-fmgws-jvm": (GROUPS,), "spark-mgws-jvm": (GROUPS,)}
+"""Engines of the JVM's API -> those of the same operator in PySpark, the nearest first."""
 
 CELLS = {
     Cell.VALUE: export_cells.ValueCell,
@@ -34,6 +43,30 @@ TYPED = {
 }
 """Of cells with a type."""
 
+HANDLES = {
+    Cell.VALUE: "handle.getValueState({!r}, 'v string')",
+    Cell.BAG: "handle.getListState({!r}, 'v string')",
+    Cell.MAP: "handle.getMapState({!r}, 'k string', 'v string')",
+    Cell.SET: "handle.getMapState({!r}, 'k string', 'v string')",
+    Cell.COMBINING: "handle.getValueState({!r}, 'v string')",
+}
+CALLS: Calls = {
+    (Cell.VALUE, "get"): "json.loads((here.get() or [json.dumps(a)])[0])",
+    (Cell.VALUE, "set"): "here.update((json.dumps(a),))",
+    (Cell.COMBINING, "get"): "json.loads((here.get() or ['0'])[0])",
+    (Cell.COMBINING, "add"): "here.update((json.dumps(json.loads((here.get() or ['0'])[0]) + a),))",
+    (Cell.BAG, "get"): "[json.loads(row[0]) for row in here.get()]",
+    (Cell.BAG, "add"): "here.appendValue((json.dumps(a),))",
+    (Cell.MAP, "get"): "json.loads((here.getValue((a,)) or [json.dumps(b)])[0])",
+    (Cell.MAP, "put"): "here.updateValue((a,), (json.dumps(b),))",
+    (Cell.MAP, "remove"): "here.removeKey((a,))",
+    (Cell.MAP, "items"): "[(row[0], json.loads(value[0])) for row, value in here.iterator()]",
+    (Cell.SET, "get"): "[row[0] for row, _ in here.iterator()]",
+    (Cell.SET, "add"): "here.updateValue((a,), ('null',))",
+    **{(kind, "clear"): "here.clear()" for kind in Cell},
+}
+"""What a program's calls are on the state variables, which hold JSON texts."""
+
 IMPORTS = ("from types import SimpleNamespace",)
 PROCESSOR_IMPORTS = ("from pyspark.sql import Row", "from pyspark.sql.streaming import StatefulProcessor")
 TESTER_IMPORTS = (
@@ -41,86 +74,70 @@ TESTER_IMPORTS = (
     "from pyspark.errors import IllegalArgumentException",
     "from pyspark.sql.streaming.tws_tester import TwsTester",
 )
-PROCESSOR = '''
+PROCESSOR = """
 class Processor(StatefulProcessor):
-    """Runs the program."""
-
     def init(self, handle):
-        self.state = SimpleNamespace({state})
-        self.timers = {timers}
-
+        self.given = SimpleNamespace({state}), {timers}
     def handleInputRows(self, key, rows, timerValues):
         for row in {given}:
-            if not row.id:  # it moves the watermark
-                continue
-            event = Event(row.id, {handed}, json.loads(row.value), {ms})
-            yield from self.rows(PROGRAM.on_event, event)
+            if row.id:  # the others move the watermark
+                event = SimpleNamespace(id=row.id, key={handed}, value=json.loads(row.value), event_time={ms})
+                yield from {row}
+"""
 
-    def handleExpiredTimer(self, key, timerValues, expiredTimerInfo):
-        key = {key}
+EXPIRED = """    def handleExpiredTimer(self, key, timerValues, expiredTimerInfo):
         time = expiredTimerInfo.getExpiryTimeInMs()
-        due = self.timers.due(time)
-        if not due:  # the program has cleared it, and gets to see that it fires
-            yield from self.rows(PROGRAM.on_timer, Timer({first!r}, "", key, time))
-        for name, tag in due:
-            if self.timers.take(name, tag, time):
-                yield from self.rows(PROGRAM.on_timer, Timer(name, tag, key, time))
+        for name, tag in self.given[1].due(time, {first!r}):
+            timer = SimpleNamespace(name=name, tag=tag, key={key}, time=time)
+            yield from {row}
+"""
 
-    def rows(self, callback, subject):
-        for row in outputs(callback, subject, self.state, self.timers):
-            yield {row}
-'''
-
-ROWS = {"given": "rows", "ms": "row.ms", "row": "Row(row=json.dumps(row))"}
+ROWS = {"given": "rows", "ms": "row.ms", "row": "(Row(row=json.dumps(row)) for row in outputs({}, *self.given))"}
 FRAMES = {
     "given": "(row for frame in rows for row in frame.itertuples())",
     "ms": "int(row.ms)",
-    "row": 'pd.DataFrame({"row": [json.dumps(row)]})',
+    "row": "(pd.DataFrame(dict(row=[json.dumps(row)])) for row in outputs({}, *self.given))",
 }
 """What a processor has for rows, and for pandas frames."""
 
-TESTER_RUN = '''
+TESTER_RUN = """
 def called(method, *given):
-    """The rows that a call of the tester returns. Where it raises, it returns none."""
     try:
         return [json.loads(row.row) for row in method(*given)]
     except IllegalArgumentException as error:
         print(f"{method.__name__} raised {error}")
         return []
 
-
 def run():
-    """The rows that come out, in order. The rows of a key that arrive together are one call of the tester."""
     tester = TwsTester(Processor(), timeMode="EventTime", eventTimeExtractor=lambda row: row.ms)
     found = []
     for kind, given in STEPS:
         if kind == "watermark":
             found += called(tester.setWatermark, given)
             continue
-        calls = {}
+        calls = {}  # the rows of a key that arrive together are one call
         for id, key, value, time in given:
             row = Row(id=id, key=key, value=json.dumps(value), ms=time)
             calls.setdefault({grouped}, []).append(row)
         for key, rows in calls.items():
             found += called(tester.test, key, rows)
     return found
-'''
+"""
 
 
-TYPED_KEYS = '''
+TYPED_KEYS = """
 def literal(value):
     return F.struct(*map(literal, value)) if isinstance(value, tuple) else F.lit(value)
 
 
-def typed():
-    """The column of the key that a name stands for. A row without one has the first key, in a group of its own."""
+def typed():  # the column of the key that a name stands for; a row without one has the first key, in its own group
     first, *others = ((name, literal(value).cast({type!r})) for name, value in KEYS.items())
     found = first[1]
     for name, value in others:
         found = F.when(F.col("key") == name, value).otherwise(found)
     return found
 
-'''
+"""
 
 PROCESSED = """(
             statefulProcessor=Processor(), outputStructType="row string", outputMode="Append", timeMode="EventTime"
@@ -146,13 +163,15 @@ def twstester(asked: Exportable) -> str:
     if asked.typed_keys:
         raise CannotExport(f"witness {asked.witness}: its program needs typed keys, which twstester does not have")
     operator = _processor(asked, "key[0][0]" if size else "key[0]")
-    return _file(asked, TESTER_IMPORTS, _used(asked.program), operator + run)
+    return _file(asked, TESTER_IMPORTS, _used(asked), operator + "\n" + run)
 
 
 def spark(asked: Exportable) -> str:
     """The file. Raises CannotExport where the witness is of another engine, or does not fit."""
     if asked.engine.startswith(NATIVE):
         return export_native.spark(asked)
+    if asked.engine in SIBLINGS:
+        raise OfSibling(asked, {engine: IN_PYSPARK[engine] for engine in SIBLINGS[asked.engine]})
     if asked.engine not in METHODS:
         *others, last = *METHODS, "Spark's own operators"
         raise CannotExport(
@@ -181,23 +200,18 @@ def spark(asked: Exportable) -> str:
     if asked.engine == GROUPS:
         operator, used = export_groups.function(asked, key, handed), export_groups.used(asked)
     else:
-        operator, used = _processor(asked, key, FRAMES if frames else ROWS, handed), _used(asked.program)
+        operator, used = _processor(asked, key, FRAMES if frames else ROWS, handed), _used(asked)
     store = export_query.HDFS if asked.engine == GROUPS else export_query.ROCKSDB
-    text = export_query.SESSION.replace("{store}", store)
-    text += TYPED_KEYS.format(type=typed_cells.ddl(keys[0])) if keys else ""
+    text = TYPED_KEYS.format(type=typed_cells.ddl(keys[0])) if keys else ""
     grouped = f'{columns}, "window"' if size else columns
     out = f"rows.{changes}groupBy({grouped}).{METHODS[asked.engine]}"
     text += (
-        export_query.batch(out, "json.loads(row.row)")
+        export_query.batch(out, "json.loads(row.row)", store)
         if batch
-        else export_query.stream(out, "*json.loads(row.row)", by_step=difference is Difference.STEPS)
+        else export_query.stream(asked, out, "*json.loads(row.row)", store)
     )
-    imports = (
-        *([] if asked.engine == GROUPS else PROCESSOR_IMPORTS),
-        *(export_query.IMPORTS if batch else export_query.STREAM_IMPORTS),
-        *["import pandas as pd"] * frames,
-    )
-    return _file(asked, imports, used, operator + text, (Restart, Plan), by_step=not batch)
+    imports = (*PROCESSOR_IMPORTS, *export_query.IMPORTS, "import pandas as pd")
+    return _file(asked, imports, used, operator + "\n" + text, (Restart, Plan), by_step=not batch)
 
 
 def _window(asked: Exportable) -> int:
@@ -207,15 +221,20 @@ def _window(asked: Exportable) -> int:
 
 
 def _processor(asked: Exportable, key: str, given: Mapping[str, str] = ROWS, handed: str = "row.key") -> str:
-    program = asked.program
-    return PROCESSOR.format(
-        state=", ".join(f"{name}={_cell(program, name)}" for name in program.cells),
+    program, plain = asked.program, exporting.in_place(asked, CALLS)
+    rows = given["row"].format
+    text = PROCESSOR.format(
+        state=", ".join(
+            f"{name}={HANDLES[kind].format(name) if plain else _cell(program, name)}"
+            for name, kind in program.cells.items()
+        ),
         timers="NamedTimers(handle)" if program.timers else "None",
-        first=program.timers[0] if program.timers else "",
-        key=key,
         handed=handed,
-        **given,
+        **{**given, "row": rows("PROGRAM.on_event, event")},
     )
+    if program.timers:
+        text += EXPIRED.format(first=program.timers[0], key=key, row=rows("PROGRAM.on_timer, timer"))
+    return text
 
 
 def _class(program: Program, cell: str) -> type:
@@ -235,9 +254,10 @@ def _cell(program: Program, cell: str) -> str:
     return f"{_class(program, cell).__name__}({', '.join(given)})"
 
 
-def _used(program: Program) -> list[type]:
+def _used(asked: Exportable) -> list[type]:
     """The classes that the processor of a program needs."""
-    used = [_class(program, cell) for cell in program.cells]
+    program = asked.program
+    used = [] if exporting.in_place(asked, CALLS) else [_class(program, cell) for cell in program.cells]
     return [*used, export_cells.NamedTimers] if program.timers else used
 
 
@@ -251,5 +271,7 @@ def _file(
     by_step: bool = False,
 ) -> str:
     needs = export_query.needs(asked) + " pandas pyarrow" * (asked.engine in (PANDAS, GROUPS))
-    source = exporting.Source(needs, (*IMPORTS, *imports), list(dict.fromkeys(used)), operator)
+    there = export_groups.CALLS if asked.engine == GROUPS else CALLS
+    calls = there if exporting.in_place(asked, there) else None
+    source = exporting.Source(needs, (*IMPORTS, *imports), list(dict.fromkeys(used)), operator, calls)
     return exporting.file_of(asked, source, others, by_step=by_step)

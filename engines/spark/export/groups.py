@@ -6,6 +6,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from conformance.engines import exporting
+from conformance.engines.spelled_out import Calls
 from conformance.model.export import CannotExport, Exportable
 from conformance.model.program import Cell
 
@@ -13,34 +15,49 @@ Json = Any
 
 GROUPS = "spark-fmgws-pandas"
 
-CALL = """applyInPandasWithState(function, "row string", "state string", "append", "EventTimeTimeout")"""
+CALL = """applyInPandasWithState(handled, "row string", "state string", "append", "EventTimeTimeout")"""
 
-FUNCTION = '''
-def function(key, frames, group):
-    """Runs the program: its cells and its timers are in the one state, as JSON, and the key's timeout is that of the
-    earliest timer."""
-    kept = json.loads(group.get[0]) if group.exists else dict(cells=dict(), timers=dict())
-    watermark = group.getCurrentWatermarkMs()
-    state = SimpleNamespace({state})
-    timers = KeptTimers(kept["timers"])
-    found = []
-    if group.hasTimedOut:
-        while due := timers.take_due(watermark):
-            name, tag, time = due
-            found += outputs(PROGRAM.on_timer, Timer(name, tag, {key}, time), state, timers)
-    else:
-        for row in (row for frame in frames for row in frame.itertuples()):
-            if row.id:  # the others move the watermark
-                event = Event(row.id, {handed}, json.loads(row.value), int(row.ms))
-                found += outputs(PROGRAM.on_event, event, state, timers)
-    if any(kept["cells"].values()) or kept["timers"]:
-        group.update((json.dumps(kept),))
+CALLS: Calls = {
+    (Cell.VALUE, "get"): "json.loads(state.get(cell, json.dumps(a)))",
+    (Cell.VALUE, "set"): "state.update({cell: json.dumps(a)})",
+    (Cell.COMBINING, "get"): "state.get(cell, 0)",
+    (Cell.COMBINING, "add"): "state.update({cell: state.get(cell, 0) + a})",
+    (Cell.BAG, "get"): "list(state.get(cell, []))",
+    (Cell.BAG, "add"): "state.setdefault(cell, []).append(a)",
+    (Cell.BAG, "set"): "state.update({cell: list(a)})",
+    (Cell.MAP, "get"): "state.get(cell, {}).get(a, b)",
+    (Cell.MAP, "put"): "state.setdefault(cell, {}).update({a: b})",
+    (Cell.MAP, "remove"): "state.get(cell, {}).pop(a, None)",
+    (Cell.MAP, "items"): "list(state.get(cell, {}).items())",
+    (Cell.SET, "get"): "list(state.get(cell, {}))",
+    (Cell.SET, "add"): "state.setdefault(cell, {}).update({a: None})",
+    **{(kind, "clear"): "state.pop(cell, None)" for kind in Cell},
+    (None, "set"): "timers.update({f'{a}/{c}': b})",
+    (None, "clear"): "timers.pop(f'{a}/{b}', None)",
+}
+"""What a program's calls are on its cells and on the times of its timers, which are in the state of a group as JSON."""
+
+FUNCTION = """
+def handled(key, frames, group):  # cells and timers are in the one state, and the timeout is that of the earliest timer
+    kept, times = json.loads(group.get[0]) if group.exists else [dict(), dict()]
+    watermark, found = group.getCurrentWatermarkMs(), []
+    while group.hasTimedOut and (due := sorted((time, name) for name, time in times.items() if time < watermark)):
+        time, name = due[0]
+        del times[name]
+        timer = SimpleNamespace(name=name.split("/")[0], tag=name.partition("/")[2], key={key}, time=time)
+        found += outputs(PROGRAM.on_timer, timer, {given})
+    for row in () if group.hasTimedOut else (row for frame in frames for row in frame.itertuples()):
+        if row.id:  # the others move the watermark
+            event = SimpleNamespace(id=row.id, key={handed}, value=json.loads(row.value), event_time=int(row.ms))
+            found += outputs(PROGRAM.on_event, event, {given})
+    if any(kept.values()) or times:
+        group.update((json.dumps([kept, times]),))
     elif group.exists:
         group.remove()
-    if kept["timers"]:  # a timeout before the watermark is refused
-        group.setTimeoutTimestamp(max(min(kept["timers"].values()), watermark))
+    if times:  # a timeout before the watermark is refused
+        group.setTimeoutTimestamp(max(min(times.values()), watermark))
     yield pd.DataFrame(dict(row=[json.dumps(row) for row in found]))
-'''
+"""
 
 
 class KeptValue:
@@ -128,16 +145,6 @@ class KeptTimers:
     def clear(self, name: str, tag: str = "") -> None:
         self._times.pop(f"{name}/{tag}", None)
 
-    def take_due(self, watermark: int) -> tuple[str, str, int] | None:
-        """Unset the earliest timer before the watermark, as Spark tests timeouts; None where there is none."""
-        due = sorted((time, name) for name, time in self._times.items() if time < watermark)
-        if not due:
-            return None
-        time, full = due[0]
-        del self._times[full]
-        name, _, tag = full.partition("/")
-        return name, tag, time
-
 
 CELLS = {
     Cell.VALUE: KeptValue,
@@ -149,15 +156,18 @@ CELLS = {
 
 
 def used(asked: Exportable) -> list[type]:
-    """The classes that the function needs. Raises CannotExport for a program with cells of a type."""
+    """The classes that the state function of a program needs. Raises CannotExport for cells of a type."""
     if asked.program.types:
         raise CannotExport(
             f"witness {asked.witness}: its program needs cells of a type, which an export for {GROUPS} does not have"
         )
-    return [*(CELLS[kind] for kind in asked.program.cells.values()), KeptTimers]
+    in_place = exporting.in_place(asked, CALLS)
+    return [] if in_place else [*(CELLS[kind] for kind in asked.program.cells.values()), KeptTimers]
 
 
 def function(asked: Exportable, key: str, handed: str) -> str:
     """The source of the state function; ``key`` is the source of the key's name, ``handed`` that of a row's key."""
-    cells = (f"{name}={CELLS[kind].__name__}(kept['cells'], {name!r})" for name, kind in asked.program.cells.items())
-    return FUNCTION.format(state=", ".join(cells), key=key, handed=handed)
+    cells = (f"{name}={CELLS[kind].__name__}(kept, {name!r})" for name, kind in asked.program.cells.items())
+    state, timers = f"SimpleNamespace({', '.join(cells)})", "KeptTimers(times)"
+    given = "kept, times" if exporting.in_place(asked, CALLS) else f"{state}, {timers}"
+    return FUNCTION.format(key=key, handed=handed, given=given)

@@ -56,19 +56,17 @@ WINDOWS_JOINED = """(
         )"""
 PAIR = 'dict(left=row["left"], right=row["right"])'
 
-SIDE = '''
-def side(rows, name):
-    """The rows of one side. Those that move the watermark are on both."""
+SIDE = """
+def side(rows, name):  # the rows of one side; those that move the watermark are on both
     mine = rows.where((F.col("key") == "") | (F.col("value") == f'"{name}"'))
     return mine.select("key", "event_time", F.col("id").alias(name)).alias(f"{name}s")
 
-'''
-COUNTED = '''
+"""
+COUNTED = """
 def counted(rows, name, size):
-    """The rows of one side, counted in windows."""
     return side(rows, name).groupBy("key", F.window("event_time", size)).count().withColumnRenamed("count", f"{name}s")
 
-'''
+"""
 
 QUERIES: Mapping[str, Query] = {
     "count": Query('rows.groupBy("key").count()', 'dict(count=row["count"])', "update"),
@@ -96,25 +94,23 @@ def spark(asked: Exportable) -> str:
     query = QUERIES.get(asked.engine.removeprefix(NATIVE))
     if query is None:
         raise CannotExport(f"witness {asked.witness}: exports do not have the operator of {asked.engine}")
-    difference = asked.difference
-    if difference is Difference.ORDER:
+    if asked.difference is Difference.ORDER:
         raise CannotExport(
             f"witness {asked.witness}: its output is wrong by its order alone, which Spark does not promise"
         )
-    session = export_query.SESSION.replace("{store}", export_query.HDFS)
     run = export_query.stream(
+        asked,
         exporting.filled(query.out, asked),
         f'row["key"], {query.value}',
-        by_step=difference is Difference.STEPS,
+        export_query.HDFS,
         mode=query.mode,
         delay=exporting.filled(query.delay, asked),
-        only_with_key=True,
+        native=True,
     )
-    both = "left" in query.out
-    source = SIDE * both + COUNTED * ("counted(" in query.out) + session + run
+    source = SIDE * ("left" in query.out) + COUNTED * ("counted(" in query.out) + run
     return exporting.file_of(
         asked,
-        exporting.Source(export_query.needs(asked), export_query.STREAM_IMPORTS, (), source),
+        exporting.Source(export_query.needs(asked), export_query.IMPORTS, (), source),
         (Restart,),
         by_step=True,
         program=False,

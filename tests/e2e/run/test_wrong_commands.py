@@ -68,6 +68,7 @@ WRONG = {
     "run --engine spark-tws@4.0.5+4.3.0": "give --from and --to there",
     "report r.json --kills k": "--kills says what the page shows: give --html too",
     "replay w.json --to x.py": "--to names the file of an export: give --export, too",
+    "replay w.json --expect observed": "--expect is what an exported test expects: give --export, too",
     "replay w.json --export testream": "did you mean teststream?",
     "selftest --quick": "give --as ENGINE too",
     "selftest --as reference --quick --upgrade": "give one of them",

@@ -1,0 +1,121 @@
+"""A program's calls on its cells, timers and windows, spelled out as an engine's own calls and as sums."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Mapping
+
+from conformance.model.program import Cell, FixedWindows, Program
+
+Calls = Mapping[tuple[Cell | None, str], str]
+"""(Kind of cell, or None for timers; method) -> an expression of ``here``, which is the engine's cell or timer, of
+the name of the ``cell``, and of the arguments ``a``, ``b`` and ``c``."""
+
+LEFT_OUT: Mapping[tuple[Cell | None, str], tuple[str, ...]] = {
+    (Cell.VALUE, "get"): ("None",),
+    (Cell.MAP, "get"): ("", "None"),
+    (None, "set"): ("", "", "''"),
+    (None, "clear"): ("", "''"),
+}
+"""What the arguments of such calls are where they are left out."""
+
+
+def spelled_out(definitions: list[str], program: Program, calls: Calls) -> list[str] | None:
+    """The definitions with the calls of a program as an engine's own. Calls on timers stay where none has an
+    expression. None where a call on a cell has none, or a cell is used in another way."""
+    trees = [ast.parse(text) for text in definitions]
+    change = _Calls(program, calls)
+    found = [ast.unparse(ast.fix_missing_locations(change.visit(tree))) for tree in trees]
+    return None if change.fails else found
+
+
+def without_windows(definitions: list[str]) -> list[str]:
+    """The definitions with the sums in the place of what is asked of windows by name."""
+    windows = {}
+    for text in definitions:
+        match ast.parse(text).body[0]:
+            case ast.Assign([ast.Name(name)], ast.Call(ast.Name("FixedWindows"), args, words)):
+                if all(isinstance(part, ast.Constant) for part in (*args, *(word.value for word in words))):
+                    windows[name] = eval(text.partition(" = ")[2], {"FixedWindows": FixedWindows})
+    return [ast.unparse(ast.fix_missing_locations(_Windows(windows).visit(ast.parse(text)))) for text in definitions]
+
+
+class _Calls(ast.NodeTransformer):
+    def __init__(self, program: Program, calls: Calls) -> None:
+        self._cells, self._calls, self.fails = program.cells, calls, bool(program.types)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        kind, name = None, ""
+        match node.func:
+            case ast.Attribute(ast.Attribute(ast.Name("state"), name) as here, method):
+                kind = self._cells.get(name)
+            case ast.Attribute(ast.Name("timers") as here, method) if any(of is None for of, _ in self._calls):
+                pass
+            case _:
+                return self.generic_visit(node)
+        if (kind, method) not in self._calls:
+            self.fails = True
+            return node
+        left_out = zip("abc", LEFT_OUT.get((kind, method), ()), strict=False)
+        words = {name: ast.parse(text, mode="eval").body for name, text in left_out if text}
+        given = [self.visit(part) for part in (*node.args, *(word.value for word in node.keywords))]
+        names = {"here": here, "cell": ast.Constant(name), **words, **dict(zip("abc", given, strict=False))}
+        return _filled(self._calls[kind, method], names)
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        self.fails |= isinstance(node.value, ast.Name) and node.value.id == "state"
+        return self.generic_visit(node)
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        self.fails |= node.id in ("getattr", "vars")
+        return node
+
+
+def _filled(text: str, names: Mapping[str, ast.expr]) -> ast.expr:
+    found: ast.expr = _Filled(names).visit(ast.parse(text, mode="eval").body)
+    return found
+
+
+class _Filled(ast.NodeTransformer):
+    def __init__(self, names: Mapping[str, ast.expr]) -> None:
+        self._names = names
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return self._names.get(node.id, node)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        match node:
+            case ast.Call(ast.Attribute(ast.Name("json"), "dumps"), [ast.Constant(value)]):
+                return ast.Constant(json.dumps(value))
+        return node
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
+        self.generic_visit(node)
+        node.values = [
+            part.value if isinstance(part, ast.FormattedValue) and isinstance(part.value, ast.Constant) else part
+            for part in node.values
+        ]
+        texts = [str(part.value) for part in node.values if isinstance(part, ast.Constant)]
+        return ast.Constant("".join(texts)) if len(texts) == len(node.values) else node
+
+
+class _Windows(ast.NodeTransformer):
+    def __init__(self, windows: Mapping[str, FixedWindows]) -> None:
+        self._windows = windows
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        match node:
+            case ast.Call(ast.Attribute(ast.Name(name), "start" | "expiry" as what), [time]) if name in self._windows:
+                size, lateness = self._windows[name].size, self._windows[name].allowed_lateness
+                text = f"time - time % {size}" + f" + {size + lateness}" * (what == "expiry")
+                return _filled(text, {"time": time})
+        return node
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        match node:
+            case ast.Attribute(ast.Name(name), "size" | "allowed_lateness" as what) if name in self._windows:
+                return ast.Constant(getattr(self._windows[name], what))
+        return self.generic_visit(node)
