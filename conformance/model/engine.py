@@ -58,6 +58,8 @@ UNNAMED = dict.fromkeys(
         Feature.DAMAGE,
         Feature.NEXT_VERSION,
         Feature.NEXT_OPERATOR,
+        Feature.NEXT_QUERY,
+        Feature.NEXT_SETTINGS,
         Feature.CURRENT_TIME,
     ),
     unsupported("the adapter does not name it"),

@@ -23,6 +23,8 @@ class Feature(Enum):
     DAMAGE = "a restart on a damaged checkpoint"
     NEXT_VERSION = "a next version of the program behind a restart"
     NEXT_OPERATOR = "another operator behind a restart"
+    NEXT_QUERY = "another query around a program behind a restart"
+    NEXT_SETTINGS = "other settings behind a restart"
     PROCESSING_TIME = "processing time driven between bundles"
     EVENT_TIMERS = "event-time timers"
     PROCESSING_TIMERS = "processing-time timers"

@@ -48,6 +48,8 @@ DRIVEN: Mapping[Feature, Support] = {
     Feature.CRASH: NATIVE,
     Feature.DAMAGE: NATIVE,
     Feature.NEXT_VERSION: NATIVE,
+    Feature.NEXT_QUERY: NATIVE,
+    Feature.NEXT_SETTINGS: NATIVE,
     Feature.NEXT_OPERATOR: unsupported(
         "each version of a program has the one operator that runs programs (Spark 4.3.0)"
     ),
@@ -100,10 +102,6 @@ def capabilities(
         quick=quick,
         plans=twins(mine),
     )
-
-
-NO_EMPTY_BATCHES = {"spark.sql.streaming.noDataMicroBatches.enabled": "false"}
-"""A query in processing time would run empty micro-batches for ever (Spark 4.3.0)."""
 
 
 @contextmanager
@@ -207,6 +205,11 @@ class SparkEngine:
         return refusals.answers((*self.asks, *(self.compares if in_release() else ())), self._session)
 
     def run(self, pack: Pack, programs: Mapping[str, Program]) -> PackRun:
+        from conformance.engines.spark.jobs import onward
+
+        return onward.joined([self._run(part, programs) for part in onward.apart(pack, programs)])
+
+    def _run(self, pack: Pack, programs: Mapping[str, Program]) -> PackRun:
         folder = Path(tempfile.mkdtemp(prefix="job-", dir=self._folder))
         try:
             if self._plan(pack).runs is Runs.CONNECT and not session.remote():
@@ -228,15 +231,24 @@ class SparkEngine:
 
     def begin(self, pack: Pack, programs: Mapping[str, Program], folder: Path) -> None:
         """Run a pack up to its first restart, and leave in ``folder`` what the rest goes on from."""
-        with self._job(pack, programs, folder) as job:
-            job.begin()
-            job.leave()
+        from conformance.engines.spark.jobs import onward
+
+        for number, part in enumerate(onward.apart(pack, programs)):
+            (folder / str(number)).mkdir()
+            with self._job(part, programs, folder / str(number)) as job:
+                job.begin()
+                job.leave()
 
     def resume(self, pack: Pack, programs: Mapping[str, Program], folder: Path) -> PackRun:
         """Run the rest of a pack that was begun in ``folder``."""
-        with self._job(pack, programs, folder) as job:
-            job.take_over()
-            return self._rest(job)
+        from conformance.engines.spark.jobs import onward
+
+        runs = []
+        for number, part in enumerate(onward.apart(pack, programs)):
+            with self._job(part, programs, folder / str(number)) as job:
+                job.take_over()
+                runs.append(self._rest(job))
+        return onward.joined(runs)
 
     def _rest(self, job: Job) -> PackRun:
         """The run of a job that was begun. A plan that Spark refuses, or fails in, has answered."""
@@ -261,7 +273,7 @@ class SparkEngine:
             with _telling_of_its_end():
                 settings = {"spark.sql.shuffle.partitions": str(proof.partitions_of(pack))}
                 if Schedule(pack.timeline).waits:
-                    settings |= NO_EMPTY_BATCHES
+                    settings |= session.NO_EMPTY_BATCHES
                 plan = self._plan(pack)
                 spark = self._session({**settings, **plan.settings})
                 api = Api(

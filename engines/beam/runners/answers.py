@@ -63,6 +63,8 @@ def of_local_runners(runner: Runner) -> dict[Feature, str]:
         Feature.DAMAGE,
         Feature.NEXT_VERSION,
         Feature.NEXT_OPERATOR,
+        Feature.NEXT_QUERY,
+        Feature.NEXT_SETTINGS,
         Feature.INITIAL_STATE,
     )
     spec = userstate.ReadModifyWriteStateSpec

@@ -66,6 +66,8 @@ STATE = {
             Feature.DAMAGE,
             Feature.NEXT_VERSION,
             Feature.NEXT_OPERATOR,
+            Feature.NEXT_QUERY,
+            Feature.NEXT_SETTINGS,
         ),
         unsupported("Beam Python 2.77.0: its local runners keep no checkpoint that a pipeline could resume from"),
     ),

@@ -48,6 +48,8 @@ def evidence() -> dict[Feature, str]:
         Feature.DAMAGE: methods,
         Feature.NEXT_VERSION: methods,
         Feature.NEXT_OPERATOR: methods,
+        Feature.NEXT_QUERY: methods,
+        Feature.NEXT_SETTINGS: methods,
         Feature.CURRENT_TIME: methods,
         Feature.ROW_COUNT: methods,
         Feature.LATE_COUNTER: f"{_a_late_row()}; {methods}",
