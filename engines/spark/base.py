@@ -8,6 +8,7 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -50,6 +51,7 @@ DRIVEN: Mapping[Feature, Support] = {
     Feature.NEXT_VERSION: NATIVE,
     Feature.NEXT_QUERY: NATIVE,
     Feature.NEXT_SETTINGS: NATIVE,
+    Feature.REPARTITION: NATIVE,
     Feature.NEXT_OPERATOR: unsupported(
         "each version of a program has the one operator that runs programs (Spark 4.3.0)"
     ),
@@ -165,7 +167,11 @@ class SparkEngine:
 
     def able_in(self, versions: Sequence[Version]) -> Capabilities:
         """The capabilities that all of these releases have."""
-        return releases.dated(self.can, versions)
+        can = releases.dated(self.can, versions)
+        if session.remote():
+            classic = unsupported("a session of Spark Connect has no StreamingCheckpointManager (Spark 4.3.0)")
+            can = replace(can, features={**can.features, Feature.REPARTITION: classic})
+        return can
 
     def check(self) -> None:
         session.check()

@@ -39,6 +39,10 @@ MAPPING = of_changes("Any change within the user-defined state-mapping function 
 NOT_MODIFIABLE = SPARK_NOTES.says(
     "Several configurations are not modifiable after the query has run", "Miscellaneous Notes", "miscellaneous-notes"
 )
+REPARTITIONED = Source(
+    "PySpark, StreamingCheckpointManager.repartition",
+    "The next time the streaming query is started, it will pick up from this new batch",
+)
 KEY_SIDE = _says("Key side state schema evolution is not supported", "State Schema Evolution")
 ACROSS = _says(
     "allows for state variables to be added and removed across different runs of the same streaming query",
@@ -295,6 +299,14 @@ CHANGES: dict[str, Change] = {
     "another format": Change("another format of checkpoints is asked for", SAME, SameSums(), RECOVERY, SETTINGS),
     "changes logged or not": Change(
         "changes of state are logged and were not, or the other way round", SAME, SameSums(), RECOVERY, SETTINGS
+    ),
+    "partitioned anew": Change(
+        "the state is partitioned anew before, or this is refused",
+        SAME,
+        SameSums(),
+        REPARTITIONED,
+        (Feature.REPARTITION,),
+        may_refuse=False,
     ),
 }
 """By name."""

@@ -7,10 +7,13 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from conformance.engines.spark.checkpoint.crashes import OFFSETS
 from conformance.engines.spark.runtime.session import STORE
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 IN_STORE = "spark.sql.streaming.stateStore"
 CHANGELOG = f"{IN_STORE}.rocksdb.changelogCheckpointing.enabled"
@@ -31,10 +34,11 @@ class Asked(NamedTuple):
 @dataclass(frozen=True)
 class Setting:
     """A setting. ``used`` tells what the last micro-batch of a checkpoint used, ``another`` what to ask for in its
-    place."""
+    place, and ``ask`` asks for it before the query goes on."""
 
     used: Callable[[Path], str]
     another: Callable[[str], Asked]
+    ask: Callable[[SparkSession, Path, str], None] = lambda spark, checkpoint, value: None
 
 
 def _newest(checkpoint: Path) -> list[str]:
@@ -98,12 +102,17 @@ def _format_two(before: str) -> Asked:
     return Asked("format 2", {f"{IN_STORE}.checkpointFormatVersion": "2"})
 
 
+def _repartition(spark: SparkSession, checkpoint: Path, partitions: str) -> None:
+    spark._streamingCheckpointManager.repartition(str(checkpoint), int(partitions))
+
+
 SETTINGS = {
     "other partitions": Setting(_partitions, _one_more),
     "another store": Setting(_store, _other_store),
     "another encoding": Setting(_encoding, _other_encoding),
     "another format": Setting(_format, _format_two),
     "changes logged or not": Setting(_logged, _other_log),
+    "partitioned anew": Setting(_partitions, lambda before: Asked(str(int(before) + 1), {}), _repartition),
 }
 """By the change of a program's job."""
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from conformance.engines.spark.checkpoint import copies, damages, settings
 from conformance.engines.spark.driving.micro_batches import MicroBatch
+from conformance.engines.spark.refused.ended import ended_by
 from conformance.engines.spark.runtime import session
 from conformance.model.case import Case, program_ref
 from conformance.model.damage import damage_of
@@ -108,9 +109,14 @@ def _in_another(job: Job, which: tuple[str, str], notes: dict[str, str], checkpo
             return later.go_on(checkpoint)
     before = setting.used(checkpoint)
     asked = setting.another(before)
+    refused = None
     with session.changed(job.spark, asked.conf):
+        try:
+            setting.ask(job.spark, checkpoint, asked.value)
+        except Exception as error:
+            refused = ended_by(error)
         rows, ended = later.go_on(checkpoint)
-    notes[f"{ref}: {change}"] = settings.told(before, asked.value, setting.used(checkpoint), ended)
+    notes[f"{ref}: {change}"] = settings.told(before, asked.value, setting.used(checkpoint), refused or ended)
     return rows, ended
 
 

@@ -50,6 +50,7 @@ def evidence() -> dict[Feature, str]:
         Feature.NEXT_OPERATOR: methods,
         Feature.NEXT_QUERY: methods,
         Feature.NEXT_SETTINGS: methods,
+        Feature.REPARTITION: methods,
         Feature.CURRENT_TIME: methods,
         Feature.ROW_COUNT: methods,
         Feature.LATE_COUNTER: f"{_a_late_row()}; {methods}",

@@ -118,6 +118,7 @@ def test_the_files_of_a_checkpoint_say_what_a_setting_came_to(tmp_path):
         "another encoding": "avro",
         "another format": "format 1",
         "changes logged or not": "changes",
+        "partitioned anew": "2",
     }
     assert settings.told("2", "3", "2", None) == "pinned: 3 asked for, 2 as before"
     assert settings.told("2", "3", "3", None) == "changed: from 2 to 3"
