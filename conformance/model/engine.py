@@ -60,6 +60,7 @@ UNNAMED = dict.fromkeys(
         Feature.NEXT_OPERATOR,
         Feature.NEXT_QUERY,
         Feature.NEXT_SETTINGS,
+        Feature.NEXT_CLIENT,
         Feature.REPARTITION,
         Feature.CURRENT_TIME,
     ),

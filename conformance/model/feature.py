@@ -25,6 +25,7 @@ class Feature(Enum):
     NEXT_OPERATOR = "another operator behind a restart"
     NEXT_QUERY = "another query around a program behind a restart"
     NEXT_SETTINGS = "other settings behind a restart"
+    NEXT_CLIENT = "another kind of client behind a restart"
     REPARTITION = "stored state that is partitioned anew between two jobs"
     PROCESSING_TIME = "processing time driven between bundles"
     EVENT_TIMERS = "event-time timers"

@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,11 +26,13 @@ from conformance.model.lateness import Lateness, LatenessProfile
 from conformance.model.program import Program
 from conformance.model.runs import Pack, PackRun
 from conformance.model.schedule import Schedule
+from conformance.model.values import Json
 from conformance.support.release import in_release
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from conformance.engines.spark.checkpoint.copies import Rows
     from conformance.engines.spark.checkpoint.stored import StoredRow
     from conformance.engines.spark.jobs.job import Job
     from conformance.engines.spark.operators.operator import OperatorInput
@@ -51,6 +53,7 @@ DRIVEN: Mapping[Feature, Support] = {
     Feature.NEXT_VERSION: NATIVE,
     Feature.NEXT_QUERY: NATIVE,
     Feature.NEXT_SETTINGS: NATIVE,
+    Feature.NEXT_CLIENT: NATIVE,
     Feature.REPARTITION: NATIVE,
     Feature.NEXT_OPERATOR: unsupported(
         "each version of a program has the one operator that runs programs (Spark 4.3.0)"
@@ -168,9 +171,14 @@ class SparkEngine:
     def able_in(self, versions: Sequence[Version]) -> Capabilities:
         """The capabilities that all of these releases have."""
         can = releases.dated(self.can, versions)
+        if self.classic:
+            alone = unsupported("the JVM's Dataset API cannot be reached through Spark Connect (Spark 4.3.0)")
+            can = replace(can, features={**can.features, Feature.NEXT_CLIENT: alone})
         if session.remote():
-            classic = unsupported("a session of Spark Connect has no StreamingCheckpointManager (Spark 4.3.0)")
-            can = replace(can, features={**can.features, Feature.REPARTITION: classic})
+            classic = unsupported("a client of Spark Connect has no StreamingCheckpointManager, and no classic session")
+            can = replace(
+                can, features={**can.features, **dict.fromkeys((Feature.NEXT_CLIENT, Feature.REPARTITION), classic)}
+            )
         return can
 
     def check(self) -> None:
@@ -235,6 +243,17 @@ class SparkEngine:
         with _telling_of_its_end():
             return connected.run(closed, self._spark, pack, programs, folder)
 
+    def _connected(
+        self, pack: Pack, programs: Mapping[str, Program], folder: Path, checkpoint: Path
+    ) -> tuple[Rows, Json]:
+        """What a client of this session's JVM makes of a pack's checkpoint. Raises EngineGone."""
+        from conformance.engines.spark.jobs import connected
+
+        closed = copy.copy(self)
+        closed._spark = None
+        with _telling_of_its_end():
+            return connected.go_on(closed, self._spark, pack, programs, folder, checkpoint)
+
     def begin(self, pack: Pack, programs: Mapping[str, Program], folder: Path) -> None:
         """Run a pack up to its first restart, and leave in ``folder`` what the rest goes on from."""
         from conformance.engines.spark.jobs import onward
@@ -282,8 +301,16 @@ class SparkEngine:
                     settings |= session.NO_EMPTY_BATCHES
                 plan = self._plan(pack)
                 spark = self._session({**settings, **plan.settings})
+                reaches = self.capabilities.features[Feature.NEXT_CLIENT].how != "unsupported"
                 api = Api(
-                    self.apply, self.mode, self.chains, self.delay(programs), self.sides, self.stored, self.mode_of
+                    self.apply,
+                    self.mode,
+                    self.chains,
+                    self.delay(programs),
+                    self.sides,
+                    self.stored,
+                    self.mode_of,
+                    partial(self._connected, pack, programs, folder) if reaches else None,
                 )
                 yield Job(spark, folder, pack, programs, api, plan)
         finally:

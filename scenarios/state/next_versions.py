@@ -300,6 +300,9 @@ CHANGES: dict[str, Change] = {
     "changes logged or not": Change(
         "changes of state are logged and were not, or the other way round", SAME, SameSums(), RECOVERY, SETTINGS
     ),
+    "another client": Change(
+        "another kind of client begins the job again", SAME, SameSums(), RECOVERY, (Feature.NEXT_CLIENT,)
+    ),
     "partitioned anew": Change(
         "the state is partitioned anew before, or this is refused",
         SAME,

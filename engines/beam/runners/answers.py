@@ -65,6 +65,7 @@ def of_local_runners(runner: Runner) -> dict[Feature, str]:
         Feature.NEXT_OPERATOR,
         Feature.NEXT_QUERY,
         Feature.NEXT_SETTINGS,
+        Feature.NEXT_CLIENT,
         Feature.REPARTITION,
         Feature.INITIAL_STATE,
     )

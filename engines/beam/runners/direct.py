@@ -68,6 +68,7 @@ STATE = {
             Feature.NEXT_OPERATOR,
             Feature.NEXT_QUERY,
             Feature.NEXT_SETTINGS,
+            Feature.NEXT_CLIENT,
             Feature.REPARTITION,
         ),
         unsupported("Beam Python 2.77.0: its local runners keep no checkpoint that a pipeline could resume from"),

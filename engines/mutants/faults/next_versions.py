@@ -139,10 +139,10 @@ class KeysLostInARepartition(_Kept):
             self.state = {scope: stored for scope, stored in self.state.items() if scope[0] in ("a", "1", "3")}
 
 
-@bug("state is gone behind a restart that asks for another number of partitions, or another store")
+@bug("state is gone behind a restart that asks for another number of partitions or store, or is by another client")
 class StateLostUnderOtherSettings(_Kept):
     def carried(self, earlier: Program, stored: Mapping[str, Json]) -> dict[str, Json]:
-        lost = _under(self.case, earlier, "other partitions", "another store", "another encoding")
+        lost = _under(self.case, earlier, "other partitions", "another store", "another encoding", "another client")
         return {} if lost else super().carried(earlier, stored)
 
 

@@ -62,6 +62,7 @@ class Api:
         sides: how many times the operator reads the stream.
         read: gives what the stores hold after a micro-batch.
         mode_of: gives the output mode of the query that goes on with a change of the program.
+        connected: goes on from a checkpoint through Spark Connect; None where that cannot be.
     """
 
     apply: Apply
@@ -71,6 +72,7 @@ class Api:
     sides: int
     read: Callable[[Job, int], Iterable[stored.StoredRow]]
     mode_of: Callable[[str], str]
+    connected: Callable[[Path], tuple[copies.Rows, Json]] | None
 
 
 class Job:
@@ -91,7 +93,7 @@ class Job:
     ) -> None:
         self.spark, self.folder, self.pack, self.apply, self.mode = spark, folder, pack, api.apply, api.mode
         self.delay, self.sides, self._read, self.mode_of = api.delay, api.sides, api.read, api.mode_of
-        self.change = ""
+        self.change, self.connected = "", api.connected
         self.plan, self._layout = plan, plan.layout
         self.programs = {name: programs[name] for name in {program_ref(c.scenario, c.program) for c in pack.cases}}
         chain = max(program.timer_chain for program in self.programs.values())

@@ -36,6 +36,7 @@ class Job(Protocol):
     mode: str
     programs: dict[str, Program]
     mode_of: Callable[[str], str]
+    connected: Callable[[Path], tuple[copies.Rows, Json]] | None
 
     @property
     def handover(self) -> int: ...
@@ -101,6 +102,8 @@ def _on_damaged(job: Job, damage: str, checkpoint: Path) -> tuple[copies.Rows, J
 def _in_another(job: Job, which: tuple[str, str], notes: dict[str, str], checkpoint: Path) -> tuple[copies.Rows, Json]:
     """Go on with a next version of a program: (program, change). ``notes`` gets what became of a setting."""
     ref, change = which
+    if change == "another client" and job.connected:
+        return job.connected(checkpoint)
     later = next_version(job, ref, change)
     empty = session.NO_EMPTY_BATCHES if by_processing_time(later.programs.values()) else {}
     setting = settings.SETTINGS.get(later.change)

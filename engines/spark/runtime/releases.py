@@ -46,6 +46,8 @@ def dated(can: Capabilities, versions: Sequence[Version]) -> Capabilities:
     if not all(version >= STATE_SOURCE for version in versions):
         lacking = (feature for feature in READING if features[feature].how != "unsupported")
         features |= dict.fromkeys(lacking, unsupported("PySpark before 4.0 has no state data source"))
+    if not all(version.release >= PLANS_SINCE["connect"] for version in versions):
+        features[Feature.NEXT_CLIENT] = unsupported("PySpark before 4.0 has no Spark Connect beside a classic session")
     if not all(version >= REPARTITION for version in versions):
         features[Feature.REPARTITION] = unsupported("PySpark before 4.2 has no StreamingCheckpointManager")
     return replace(can, features=features, plans=tuple(plans))

@@ -50,6 +50,7 @@ def evidence() -> dict[Feature, str]:
         Feature.NEXT_OPERATOR: methods,
         Feature.NEXT_QUERY: methods,
         Feature.NEXT_SETTINGS: methods,
+        Feature.NEXT_CLIENT: methods,
         Feature.REPARTITION: methods,
         Feature.CURRENT_TIME: methods,
         Feature.ROW_COUNT: methods,

@@ -46,6 +46,7 @@ CAPABILITIES = Capabilities(
                 Feature.NEXT_OPERATOR,
                 Feature.NEXT_QUERY,
                 Feature.NEXT_SETTINGS,
+                Feature.NEXT_CLIENT,
                 Feature.REPARTITION,
             ),
             unsupported("TwsTester has no checkpoint (PySpark 4.3.0)"),

@@ -56,6 +56,12 @@ def test_a_checkpoint_pins_settings(spark):
     assert set(told.values()) == {"pinned", "changed"}
 
 
+def test_a_client_of_spark_connect_goes_on_from_a_checkpoint_of_a_classic_session(spark):
+    case = case_of("sums", "another client")
+    run = Observation(case, spark.run(Pack((case,)), PROGRAMS).traces[case.id])
+    assert [*goes_on("another client")(run)] == [True] * 4
+
+
 def test_windows_of_another_size_begin_anew(spark, tmp_path):
     engine = load_engine("spark-native:window")
     engine.open(tmp_path)
