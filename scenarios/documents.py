@@ -40,6 +40,9 @@ SPARK_TWS = Document(
     "Spark transformWithState guide",
     "https://spark.apache.org/docs/4.0.0/streaming/structured-streaming-transform-with-state.html",
 )
+SPARK_NOTES = Document(
+    "Spark Structured Streaming notes", "https://spark.apache.org/docs/4.0.0/streaming/additional-information.html"
+)
 
 EXPIRED = "Handling expired timers"
 """A section of Spark's guide to transformWithState."""

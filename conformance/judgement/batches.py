@@ -228,8 +228,9 @@ class Judgement:
                 tally = self._tallies.get((scenario.id, guarantee.id, name_of(perturbation)), Tally())
                 cell = conclude(scenario, guarantee, perturbation, self._engine, tally)
                 against = tally.against
-                if note := self._notes.get(program_ref(scenario.id, guarantee.program)):
-                    cell = replace(cell, notes=(*cell.notes, note))
+                ref = program_ref(scenario.id, guarantee.program)
+                notes = (self._notes.get(name, "") for name in (ref, f"{ref}: {guarantee.change}"))
+                cell = replace(cell, notes=(*cell.notes, *filter(None, notes)))
             yield cell, guarantee, against
 
         known = {(s.id, g.id): (s, g) for s in self._scenarios for g in s.guarantees}

@@ -53,8 +53,8 @@ class Runs:
 
     ``lost`` (case id -> cause) holds the cases without an answer. ``faults`` holds the cases on which the harness
     failed: the engine did not run the requested schedule. ``untouched`` holds the cases that a failure did not reach.
-    ``notes`` ("scenario/program" -> a remark) are shown with cells. ``failure`` is that of the engine's process, "" if
-    it did not fail; ``left_out`` are packs that did not run.
+    ``notes`` (see ``PackRun``) are shown with cells. ``failure`` is that of the engine's process, "" if it did not
+    fail; ``left_out`` are packs that did not run.
     """
 
     traces: dict[str, Trace] = field(default_factory=dict)

@@ -73,7 +73,8 @@ class PackRun:
         counts: the engine's row counts, one per bundle.
         untouched: cases (ids) that say nothing. Either a failed attempt did not reach them: none of their keys had
             written state in it. Or two releases answer them differently without any restart.
-        notes: "scenario/program" -> remark on how the program was run, for its cells.
+        notes: "scenario/program", or "scenario/program: change" -> remark on how the program was run, or what became of
+            a change of it, for the cells.
     """
 
     traces: Mapping[str, Trace] = field(default_factory=dict)

@@ -133,6 +133,7 @@ class Guarantee:
         vacuous_under: perturbations under which no occasion for a predicate is left. It is not asked under them.
         promised: whether it is a promise of ``Scenario.stable_under``. No case is drawn for its sake: the twins of the
             other guarantees' cases put it to the test.
+        change: the change of the program that it is about, "" for none.
     """
 
     claim: str
@@ -148,6 +149,7 @@ class Guarantee:
     complete: Program | None = field(default=None, compare=False, repr=False)
     vacuous_under: tuple[Perturbation, ...] = ()
     promised: bool = False
+    change: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "id", self.id or slug(self.claim))

@@ -27,7 +27,7 @@ from conformance.model.types import (
     Type,
 )
 from conformance.model.values import Json, canonical
-from conformance.subjects.rows import START, Row, Span, day_of, in_time, within
+from conformance.subjects.rows import OF_A_CASE, START, Row, Span, day_of, in_time, within
 from conformance.subjects.schema import Column, moment
 from conformance.subjects.subject import Subject
 
@@ -164,6 +164,8 @@ def draw(subject: Subject, span: Span, wanted: int, seed: int, sample: Sequence[
     if sample:
         cases = [tuple(within(sample[:50], span)), *cases][:wanted]
     numbered = [
-        replace(row, case=case, nr=case * 1_000 + nr) for case, rows in enumerate(cases) for nr, row in enumerate(rows)
+        replace(row, case=case, nr=case * OF_A_CASE + nr)
+        for case, rows in enumerate(cases)
+        for nr, row in enumerate(rows)
     ]
     return in_time(numbered)

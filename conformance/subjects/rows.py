@@ -28,6 +28,9 @@ START = 1_583_020_800_000
 CLOSING = -1
 """The number of the case of closing rows."""
 
+OF_A_CASE = 1_000
+"""The numbers of a case's rows begin with that of the case times this."""
+
 BATCHES = 4
 """The micro-batches of a plain delivery, before the closing ones."""
 
@@ -129,8 +132,9 @@ def cut(rows: Sequence[Row], parts: int, random: Random | None = None) -> Delive
 
 
 def in_time(rows: Iterable[Row]) -> list[Row]:
-    """The rows in the order of their event time; rows of one time in the order of their numbers."""
-    return sorted(rows, key=lambda row: (row.at or 0, row.nr))
+    """The rows in the order of their event time; rows of one time in the order of their numbers, and rows without a
+    time in that of their numbers within their case, so that each micro-batch has rows of each case."""
+    return sorted(rows, key=lambda row: (row.at or 0, row.nr % OF_A_CASE if row.at is None else 0, row.nr))
 
 
 def other_orders(rows: Sequence[Row], delay: int | None, random: Random) -> tuple[list[Row], list[Row]]:

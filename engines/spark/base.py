@@ -8,7 +8,8 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cached_property
+from dataclasses import replace
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,11 +26,13 @@ from conformance.model.lateness import Lateness, LatenessProfile
 from conformance.model.program import Program
 from conformance.model.runs import Pack, PackRun
 from conformance.model.schedule import Schedule
+from conformance.model.values import Json
 from conformance.support.release import in_release
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from conformance.engines.spark.checkpoint.copies import Rows
     from conformance.engines.spark.checkpoint.stored import StoredRow
     from conformance.engines.spark.jobs.job import Job
     from conformance.engines.spark.operators.operator import OperatorInput
@@ -48,6 +51,10 @@ DRIVEN: Mapping[Feature, Support] = {
     Feature.CRASH: NATIVE,
     Feature.DAMAGE: NATIVE,
     Feature.NEXT_VERSION: NATIVE,
+    Feature.NEXT_QUERY: NATIVE,
+    Feature.NEXT_SETTINGS: NATIVE,
+    Feature.NEXT_CLIENT: NATIVE,
+    Feature.REPARTITION: NATIVE,
     Feature.NEXT_OPERATOR: unsupported(
         "each version of a program has the one operator that runs programs (Spark 4.3.0)"
     ),
@@ -100,10 +107,6 @@ def capabilities(
         quick=quick,
         plans=twins(mine),
     )
-
-
-NO_EMPTY_BATCHES = {"spark.sql.streaming.noDataMicroBatches.enabled": "false"}
-"""A query in processing time would run empty micro-batches for ever (Spark 4.3.0)."""
 
 
 @contextmanager
@@ -167,7 +170,16 @@ class SparkEngine:
 
     def able_in(self, versions: Sequence[Version]) -> Capabilities:
         """The capabilities that all of these releases have."""
-        return releases.dated(self.can, versions)
+        can = releases.dated(self.can, versions)
+        if self.classic:
+            alone = unsupported("the JVM's Dataset API cannot be reached through Spark Connect (Spark 4.3.0)")
+            can = replace(can, features={**can.features, Feature.NEXT_CLIENT: alone})
+        if session.remote():
+            classic = unsupported("a client of Spark Connect has no StreamingCheckpointManager, and no classic session")
+            can = replace(
+                can, features={**can.features, **dict.fromkeys((Feature.NEXT_CLIENT, Feature.REPARTITION), classic)}
+            )
+        return can
 
     def check(self) -> None:
         session.check()
@@ -207,6 +219,11 @@ class SparkEngine:
         return refusals.answers((*self.asks, *(self.compares if in_release() else ())), self._session)
 
     def run(self, pack: Pack, programs: Mapping[str, Program]) -> PackRun:
+        from conformance.engines.spark.jobs import onward
+
+        return onward.joined([self._run(part, programs) for part in onward.apart(pack, programs)])
+
+    def _run(self, pack: Pack, programs: Mapping[str, Program]) -> PackRun:
         folder = Path(tempfile.mkdtemp(prefix="job-", dir=self._folder))
         try:
             if self._plan(pack).runs is Runs.CONNECT and not session.remote():
@@ -226,17 +243,37 @@ class SparkEngine:
         with _telling_of_its_end():
             return connected.run(closed, self._spark, pack, programs, folder)
 
+    def _connected(
+        self, pack: Pack, programs: Mapping[str, Program], folder: Path, checkpoint: Path
+    ) -> tuple[Rows, Json]:
+        """What a client of this session's JVM makes of a pack's checkpoint. Raises EngineGone."""
+        from conformance.engines.spark.jobs import connected
+
+        closed = copy.copy(self)
+        closed._spark = None
+        with _telling_of_its_end():
+            return connected.go_on(closed, self._spark, pack, programs, folder, checkpoint)
+
     def begin(self, pack: Pack, programs: Mapping[str, Program], folder: Path) -> None:
         """Run a pack up to its first restart, and leave in ``folder`` what the rest goes on from."""
-        with self._job(pack, programs, folder) as job:
-            job.begin()
-            job.leave()
+        from conformance.engines.spark.jobs import onward
+
+        for number, part in enumerate(onward.apart(pack, programs)):
+            (folder / str(number)).mkdir()
+            with self._job(part, programs, folder / str(number)) as job:
+                job.begin()
+                job.leave()
 
     def resume(self, pack: Pack, programs: Mapping[str, Program], folder: Path) -> PackRun:
         """Run the rest of a pack that was begun in ``folder``."""
-        with self._job(pack, programs, folder) as job:
-            job.take_over()
-            return self._rest(job)
+        from conformance.engines.spark.jobs import onward
+
+        runs = []
+        for number, part in enumerate(onward.apart(pack, programs)):
+            with self._job(part, programs, folder / str(number)) as job:
+                job.take_over()
+                runs.append(self._rest(job))
+        return onward.joined(runs)
 
     def _rest(self, job: Job) -> PackRun:
         """The run of a job that was begun. A plan that Spark refuses, or fails in, has answered."""
@@ -261,11 +298,19 @@ class SparkEngine:
             with _telling_of_its_end():
                 settings = {"spark.sql.shuffle.partitions": str(proof.partitions_of(pack))}
                 if Schedule(pack.timeline).waits:
-                    settings |= NO_EMPTY_BATCHES
+                    settings |= session.NO_EMPTY_BATCHES
                 plan = self._plan(pack)
                 spark = self._session({**settings, **plan.settings})
+                reaches = self.capabilities.features[Feature.NEXT_CLIENT].how != "unsupported"
                 api = Api(
-                    self.apply, self.mode, self.chains, self.delay(programs), self.sides, self.stored, self.mode_of
+                    self.apply,
+                    self.mode,
+                    self.chains,
+                    self.delay(programs),
+                    self.sides,
+                    self.stored,
+                    self.mode_of,
+                    partial(self._connected, pack, programs, folder) if reaches else None,
                 )
                 yield Job(spark, folder, pack, programs, api, plan)
         finally:

@@ -66,13 +66,12 @@ class SparkFmgwsPandas(GroupsEngine):
 
     def apply(self, given: OperatorInput) -> DataFrame:
         from conformance.engines.spark.operators.frames import state_function
-        from conformance.engines.spark.operators.operator import OUTPUT
         from conformance.engines.spark.state.typed_groups import schema
 
         function = state_function(given.programs, given.failure, given.typed)
         timeout = self.timeout_of(given.programs)
         return given.stream.groupBy(*given.group).applyInPandasWithState(
-            function, OUTPUT, schema(given.programs), "append", timeout
+            function, given.output, schema(given.programs), "append", timeout
         )
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from conformance.engines.spark.base import NO_EMPTY_BATCHES, SparkEngine
-from conformance.engines.spark.runtime import releases
+from conformance.engines.spark.base import SparkEngine
+from conformance.engines.spark.runtime import releases, session
 from conformance.engines.spark.tws import KEYS
 from conformance.model.feature import NATIVE, Feature, emulated, unsupported
 from conformance.model.lateness import Lateness, LatenessProfile
@@ -78,5 +78,5 @@ class GroupsEngine(SparkEngine):
 
     def _session(self, settings: Mapping[str, str]) -> Any:
         if self.timeout == "ProcessingTimeTimeout":
-            settings = {**settings, **NO_EMPTY_BATCHES}
+            settings = {**settings, **session.NO_EMPTY_BATCHES}
         return super()._session(settings)

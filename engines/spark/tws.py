@@ -97,12 +97,12 @@ class SparkTws(TwsEngine):
     asks = ("event-time-no-watermark", "timer-without-time", "state-in-hdfs-store")
 
     def apply(self, given: OperatorInput) -> DataFrame:
-        from conformance.engines.spark.operators.operator import OUTPUT, TIMED
+        from conformance.engines.spark.operators.operator import TIMED
         from conformance.engines.spark.operators.row_processor import RowProcessor
 
         return given.stream.groupBy(*given.group).transformWithState(
             statefulProcessor=RowProcessor(given.programs, given.failure, typed=given.typed, timed=given.timed),
-            outputStructType=TIMED if given.timed else OUTPUT,
+            outputStructType=TIMED if given.timed else given.output,
             outputMode="Append",
             timeMode=time_mode(given.programs),
             initialState=given.initial and given.initial.groupBy(*given.group),

@@ -42,12 +42,11 @@ class SparkTwsPandas(TwsEngine):
     )
 
     def apply(self, given: OperatorInput) -> DataFrame:
-        from conformance.engines.spark.operators.operator import OUTPUT
         from conformance.engines.spark.operators.pandas_processor import PandasProcessor
 
         return given.stream.groupBy(*given.group).transformWithStateInPandas(
             statefulProcessor=PandasProcessor(given.programs, given.failure, typed=given.typed),
-            outputStructType=OUTPUT,
+            outputStructType=given.output,
             outputMode="Append",
             timeMode=time_mode(given.programs),
             initialState=given.initial and given.initial.groupBy(*given.group),

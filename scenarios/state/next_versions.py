@@ -19,8 +19,9 @@ from conformance.model.scenario import Domain, Finding, Guarantee, Observation, 
 from conformance.model.schedule import Arrival, Event
 from conformance.model.types import Int, Long, Refused, String, Struct, Type, shown
 from conformance.model.values import Json, canonical
-from conformance.scenarios.documents import SPARK_TWS
+from conformance.scenarios.documents import SPARK_NOTES, SPARK_TWS
 from conformance.scenarios.state.damaged_checkpoints import RECOVERY
+from conformance.scenarios.state.next_kinds import KINDS
 from conformance.scenarios.state.next_operators import DOMAINS, EXCHANGES, PROGRAMS, ended_well, of_changes
 from conformance.scenarios.state.next_operators import goes_on as answers_anew
 
@@ -34,6 +35,15 @@ WITHIN = _says(
     "Evolution within a state variable",
 )
 TIMEOUT = of_changes("Any change to the schema of the user-defined state and the type of timeout is not allowed")
+MAPPING = of_changes("Any change within the user-defined state-mapping function are allowed")
+NOT_MODIFIABLE = SPARK_NOTES.says(
+    "Several configurations are not modifiable after the query has run", "Miscellaneous Notes", "miscellaneous-notes"
+)
+REPARTITIONED = Source(
+    "PySpark, StreamingCheckpointManager.repartition",
+    "The next time the streaming query is started, it will pick up from this new batch",
+)
+KEY_SIDE = _says("Key side state schema evolution is not supported", "State Schema Evolution")
 ACROSS = _says(
     "allows for state variables to be added and removed across different runs of the same streaming query",
     "Evolution across state variables",
@@ -148,7 +158,10 @@ class Change:
 
 NEW_FIELD, NEW_VARIABLE = "the old fields kept and nothing in the new one", "the old kept and nothing in the new one"
 THE_OTHERS, ALL, SAME_NUMBER = "the others kept", "all of them kept", "the same number"
+SAME = "all that was kept"
 NEW_NAME = "the others kept and nothing under the new name"
+
+QUERY, SETTINGS = (Feature.NEXT_QUERY,), (Feature.NEXT_SETTINGS,)
 
 
 class SameSums(Sums):
@@ -232,7 +245,7 @@ class TimersAdded(Sums):
 
 
 CHANGES: dict[str, Change] = {
-    "nothing changed": Change("nothing is changed", "all that was kept", SameSums(), RECOVERY, may_refuse=False),
+    "nothing changed": Change("nothing is changed", SAME, SameSums(), RECOVERY, may_refuse=False),
     "field added": Change("a field is added to what a job keeps", NEW_FIELD, FieldAdded()),
     "field added in front": Change("a field is added in front of what a job keeps", NEW_FIELD, FieldAddedInFront()),
     "field removed": Change("a field of what a job keeps is removed", THE_OTHERS, FieldRemoved()),
@@ -272,6 +285,31 @@ CHANGES: dict[str, Change] = {
         TimersAdded(),
         TIMEOUT,
         (Feature.EVENT_TIMERS,),
+    ),
+    "key made a number": Change(
+        "the keys become numbers and were texts", "what was kept under the same digits", SameSums(), KEY_SIDE, QUERY
+    ),
+    "key renamed": Change("the column of the keys is renamed", SAME, SameSums(), KEY_SIDE, QUERY),
+    "output narrowed": Change("a number of the output is narrowed", SAME, SameSums(), MAPPING, QUERY),
+    "source column added": Change("the source has a column more", SAME, SameSums(), RECOVERY, QUERY),
+    "source column removed": Change("the source has a column less", SAME, SameSums(), RECOVERY, QUERY),
+    "other partitions": Change("another number of partitions is asked for", SAME, SameSums(), NOT_MODIFIABLE, SETTINGS),
+    "another store": Change("another state store is asked for", SAME, SameSums(), NOT_MODIFIABLE, SETTINGS),
+    "another encoding": Change("another encoding of state is asked for", SAME, SameSums(), RECOVERY, SETTINGS),
+    "another format": Change("another format of checkpoints is asked for", SAME, SameSums(), RECOVERY, SETTINGS),
+    "changes logged or not": Change(
+        "changes of state are logged and were not, or the other way round", SAME, SameSums(), RECOVERY, SETTINGS
+    ),
+    "another client": Change(
+        "another kind of client begins the job again", SAME, SameSums(), RECOVERY, (Feature.NEXT_CLIENT,)
+    ),
+    "partitioned anew": Change(
+        "the state is partitioned anew before, or this is refused",
+        SAME,
+        SameSums(),
+        REPARTITIONED,
+        (Feature.REPARTITION,),
+        may_refuse=False,
     ),
 }
 """By name."""
@@ -358,8 +396,12 @@ def _kept(run: Observation, key: str, arrivals: list[Arrival], before: int, prog
 SCENARIO = Scenario(
     name="next versions",
     summary="A job begins again with a changed program: it refuses, or what it kept is kept.",
-    programs={"sums": SUMS, **PROGRAMS},
-    domain={"sums": Domain(offsets=(1, 500), keys=2, values=tuple(CHANGES), cases=8), **DOMAINS},
+    programs={"sums": SUMS, **PROGRAMS, **{name: program for name, (program, *_) in KINDS.items()}},
+    domain={
+        "sums": Domain(offsets=(1, 500), keys=2, names=(tuple("12345678"),), values=tuple(CHANGES), cases=12),
+        **DOMAINS,
+        **dict.fromkeys(KINDS, Domain(offsets=(1, 500), keys=2)),
+    },
     complete=False,
     planned=False,
     guarantees=(
@@ -370,8 +412,13 @@ SCENARIO = Scenario(
                 goes_on(name),
                 needs=frozenset({Feature.NEXT_VERSION, *change.needs}),
                 source=change.source,
+                change=name,
             )
             for name, change in CHANGES.items()
+        ),
+        *(
+            Guarantee(claim, name, decides, needs=frozenset({Feature.NEXT_VERSION}), source=TIMEOUT, change=change)
+            for name, (_, change, claim, decides) in KINDS.items()
         ),
         *(
             Guarantee(

@@ -63,6 +63,10 @@ def of_local_runners(runner: Runner) -> dict[Feature, str]:
         Feature.DAMAGE,
         Feature.NEXT_VERSION,
         Feature.NEXT_OPERATOR,
+        Feature.NEXT_QUERY,
+        Feature.NEXT_SETTINGS,
+        Feature.NEXT_CLIENT,
+        Feature.REPARTITION,
         Feature.INITIAL_STATE,
     )
     spec = userstate.ReadModifyWriteStateSpec

@@ -7,6 +7,7 @@ from typing import Any
 
 from conformance.engines.case_run import CaseRun, Scope, TimerId
 from conformance.engines.mutants.registry import bug
+from conformance.model.case import Case
 from conformance.model.next_version import change_of
 from conformance.model.program import Cell, JobKind, Program
 from conformance.model.types import Int, Struct, Type
@@ -109,6 +110,65 @@ class ValueOfAnotherTypeLost(_Kept):
         if old != new and not isinstance(new, Struct):
             return None
         return super().carried_value(old, new, value)
+
+
+def _under(case: Case, earlier: Program, *changes: str) -> bool:
+    return change_of(case, earlier) in changes
+
+
+@bug("state is gone in a next version whose keys became numbers, or have another name")
+class StateLostUnderAnotherKey(_Kept):
+    def carried(self, earlier: Program, stored: Mapping[str, Json]) -> dict[str, Json]:
+        lost = _under(self.case, earlier, "key made a number", "key renamed")
+        return {} if lost else super().carried(earlier, stored)
+
+
+@bug("state is gone behind a restart where the source has other columns, or the output another type")
+class StateLostUnderAnotherQuery(_Kept):
+    def carried(self, earlier: Program, stored: Mapping[str, Json]) -> dict[str, Json]:
+        lost = _under(self.case, earlier, "source column added", "source column removed", "output narrowed")
+        return {} if lost else super().carried(earlier, stored)
+
+
+@bug("half of the keys are gone behind a restart where state was partitioned anew")
+class KeysLostInARepartition(_Kept):
+    def succeed(self) -> None:
+        anew = _under(self.case, self.program, "partitioned anew")
+        super().succeed()
+        if anew:
+            self.state = {scope: stored for scope, stored in self.state.items() if scope[0] in ("a", "1", "3")}
+
+
+@bug("state is gone behind a restart that asks for another number of partitions or store, or is by another client")
+class StateLostUnderOtherSettings(_Kept):
+    def carried(self, earlier: Program, stored: Mapping[str, Json]) -> dict[str, Json]:
+        lost = _under(self.case, earlier, "other partitions", "another store", "another encoding", "another client")
+        return {} if lost else super().carried(earlier, stored)
+
+
+@bug("a variable is found empty behind a restart that asks for another format of checkpoints, or another log of them")
+class VariableLostInAnotherFormat(_Kept):
+    def carried(self, earlier: Program, stored: Mapping[str, Json]) -> dict[str, Json]:
+        found = super().carried(earlier, stored)
+        lost = _under(self.case, earlier, "another format", "changes logged or not")
+        return {name: value for name, value in found.items() if name != "last"} if lost else found
+
+
+@bug("a list that becomes a map in the next version is gone without a word")
+class ListLostInAMap(_Kept):
+    def refuses_state(self, later: Program) -> bool:
+        return later.job is not JobKind.NEXT_VERSION and super().refuses_state(later)
+
+    def carried(self, earlier: Program, stored: Mapping[str, Json]) -> dict[str, Json]:
+        lost = Cell.MAP in self.program.cells.values()
+        return {} if lost else super().carried(earlier, stored)
+
+
+@bug("timers in event time fire at once in a next version whose timers are in processing time")
+class TimersOfAnotherTimeFire(_Kept):
+    def due(self) -> list[tuple[int, TimerId]]:
+        everything = self.program.processing_time
+        return sorted((time, timer) for timer, time in self.timers.items()) if everything else super().due()
 
 
 class _Exchanged(CaseRun):

@@ -21,10 +21,13 @@ from conformance.engines.spark.runtime import session
 from conformance.model.engine import CannotRun, Engine, NotDriven
 from conformance.model.program import Program
 from conformance.model.runs import Pack, PackRun
+from conformance.model.values import Json
 from conformance.support.output import private_stdout
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from conformance.engines.spark.checkpoint.copies import Rows
 
 CONNECTED = {
     "connect": SparkPlan(
@@ -49,6 +52,25 @@ def _run(folder: Path, engine: Engine, pack: Pack, programs: Mapping[str, Progra
     answer = engine.run(pack, programs)
     engine.close()
     return answer
+
+
+def go_on(
+    engine: Engine, spark: SparkSession, pack: Pack, programs: Mapping[str, Program], folder: Path, checkpoint: Path
+) -> tuple[Rows, Json]:
+    """What comes out of a job that goes on from a checkpoint through Spark Connect, as ``Job.go_on`` tells. Raises as
+    ``Client`` does."""
+    with closing(Client(spark)) as client:
+        answer: tuple[Rows, Json] = client.call(_go_on, (engine, pack, dict(programs), checkpoint), folder)
+    return answer
+
+
+def _go_on(folder: Path, engine: Any, pack: Pack, programs: Mapping[str, Program], checkpoint: Path) -> Any:
+    engine.open(folder)
+    try:
+        with engine._job(pack, programs, folder) as job:
+            return job.go_on(checkpoint)
+    finally:
+        engine.close()
 
 
 class Client:

@@ -10,17 +10,18 @@ from __future__ import annotations
 import json
 import pickle
 from collections.abc import Callable, Iterable, Mapping
-from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from conformance.engines.failing import INJECTED, untouched
-from conformance.engines.spark.checkpoint import copies, crashes, damages, stored
+from conformance.engines.spark.checkpoint import copies, crashes, stored
 from conformance.engines.spark.driving import micro_batches, proof
 from conformance.engines.spark.driving.micro_batches import MicroBatch, Row
 from conformance.engines.spark.driving.traces import told, traces_of
+from conformance.engines.spark.jobs import onward
+from conformance.engines.spark.operators.another import ANOTHER, FIRST
 from conformance.engines.spark.operators.operator import Failure, OperatorInput
 from conformance.engines.spark.plans import plan_changes
 from conformance.engines.spark.plans.around import PLAIN, SparkPlan
@@ -29,10 +30,8 @@ from conformance.engines.spark.refused.ended import ended_by
 from conformance.engines.spark.runtime import running, session
 from conformance.engines.spark.state import typed_keys
 from conformance.engines.typed_keys import types_in_use
-from conformance.model.case import Case, program_ref
-from conformance.model.damage import damage_of
+from conformance.model.case import program_ref
 from conformance.model.engine import NotDriven
-from conformance.model.next_version import change_of, next_versions
 from conformance.model.plan import begins_a_query
 from conformance.model.program import BEGUN_AGAIN, FixedWindows, JobKind, Program
 from conformance.model.runs import Pack, PackRun
@@ -63,6 +62,7 @@ class Api:
         sides: how many times the operator reads the stream.
         read: gives what the stores hold after a micro-batch.
         mode_of: gives the output mode of the query that goes on with a change of the program.
+        connected: goes on from a checkpoint through Spark Connect; None where that cannot be.
     """
 
     apply: Apply
@@ -72,6 +72,7 @@ class Api:
     sides: int
     read: Callable[[Job, int], Iterable[stored.StoredRow]]
     mode_of: Callable[[str], str]
+    connected: Callable[[Path], tuple[copies.Rows, Json]] | None
 
 
 class Job:
@@ -91,8 +92,8 @@ class Job:
         plan: SparkPlan,
     ) -> None:
         self.spark, self.folder, self.pack, self.apply, self.mode = spark, folder, pack, api.apply, api.mode
-        self.delay, self.sides, self._read, self._mode_of = api.delay, api.sides, api.read, api.mode_of
-        self.change = ""
+        self.delay, self.sides, self._read, self.mode_of = api.delay, api.sides, api.read, api.mode_of
+        self.change, self.connected = "", api.connected
         self.plan, self._layout = plan, plan.layout
         self.programs = {name: programs[name] for name in {program_ref(c.scenario, c.program) for c in pack.cases}}
         chain = max(program.timer_chain for program in self.programs.values())
@@ -112,7 +113,7 @@ class Job:
             NotDriven: a query was to fail, and did not.
             RuntimeError: a query failed that was not to.
         """
-        for query in range(self._handover):
+        for query in range(self.handover):
             self._run_query(query)
 
     def leave(self) -> None:
@@ -125,7 +126,7 @@ class Job:
         self.rows, self.progress = pickle.loads((self.folder / LEFT).read_bytes())
 
     @property
-    def _handover(self) -> int:
+    def handover(self) -> int:
         """The number of the query that the first restart begins."""
         steps = list(self.pack.timeline)
         first = next((number for number, step in enumerate(steps) if isinstance(step, Restart)), None)
@@ -142,8 +143,8 @@ class Job:
             RuntimeError: a plain query failed that was not to.
         """
         if any(program.job in BEGUN_AGAIN for program in self.programs.values()):
-            return self._on_copies()
-        for query in range(self._handover, self.batches[-1].query + 1):
+            return onward.on_copies(self)
+        for query in range(self.handover, self.batches[-1].query + 1):
             self._run_query(query)
         for killed in self._killed:
             killed.prove()
@@ -158,39 +159,6 @@ class Job:
         )
         left = (json.loads(path.read_text()) for path in (self.folder / "failures").glob("*.json"))
         return PackRun(traces, counts, untouched(self.pack, left) | self._too_slow())
-
-    def _on_copies(self) -> PackRun:
-        """Go on from a copy of the checkpoint for each damage, and for each next version."""
-        last = max(number for number, batch in enumerate(self.batches) if batch.query < self._handover)
-        for number in range(last + 1, len(self.batches)):
-            self._write(number)
-        damaged: dict[str, list[Case]] = {}
-        changed: dict[tuple[str, str], list[Case]] = {}
-        for case in self.pack.cases:
-            ref = program_ref(case.scenario, case.program)
-            program = self.programs[ref]
-            if program.job is JobKind.DAMAGE:
-                damaged.setdefault(damage_of(case), []).append(case)
-            else:
-                changed.setdefault((ref, change_of(case, program)), []).append(case)
-        ways: list[tuple[list[Case], copies.GoOn]]
-        ways = [(cases, partial(self._on_damaged, damage)) for damage, cases in damaged.items()]
-        ways += [(cases, self._next(ref, change).go_on) for (ref, change), cases in changed.items()]
-        return copies.answers(self.pack, self.checkpoint, self.batches, self.rows, ways)
-
-    def _next(self, ref: str, change: str) -> Job:
-        """The job that goes on with the next version of a program. What it does not have is no change."""
-        job, program = copy(self), self.programs[ref]
-        there = next_versions(program)
-        job.change = change if change in there else ""
-        job.programs, job.mode = {ref: there.get(change, program)}, self._mode_of(job.change)
-        return job
-
-    def _on_damaged(self, damage: str, checkpoint: Path) -> tuple[copies.Rows, Json]:
-        if damage:
-            damages.inflict(checkpoint, damage, max(self.rows))
-        rows, ended = self.go_on(checkpoint)
-        return damages.of_planned(rows, len(self.batches)), ended and {"refused": next(iter(ended.values()))}
 
     def go_on(self, checkpoint: Path) -> tuple[copies.Rows, Json]:
         """Go on from a checkpoint: what comes out, and the error that ended the query, if any, see ``ended_by``. Where
@@ -235,7 +203,7 @@ class Job:
         killed, crash = micro_batches.crash_in(self.batches, query)
         numbers = [n for n, batch in enumerate(self._all) if batch.query == query or batch is last]
         for number in numbers[:1] if self._layout.fed else numbers:
-            self._write(number)
+            self.write(number)
         retried = next((b for b in self.batches if b.query == b.begun == query and b.fails), None)
         failing = last if last and last.fails else retried  # the query may end with a kill in a later micro-batch
         failure = Failure(failing.step, failing is last, self.folder / "failures") if failing else None
@@ -244,7 +212,7 @@ class Job:
 
         def feed(batch: int) -> None:
             if batch + 1 in numbers:
-                self._write(batch + 1)
+                self.write(batch + 1)
 
         try:
             output = self.query(failure)
@@ -293,7 +261,7 @@ class Job:
         """The micro-batches of the schedule, and those behind it that the plan needs."""
         return [*self.batches, *self._after]
 
-    def _write(self, number: int) -> None:
+    def write(self, number: int) -> None:
         """The input of a micro-batch, unless there is none."""
         if self._layout.without_data(self._all, number):
             return
@@ -304,18 +272,28 @@ class Job:
     def query(self, failure: Failure | None) -> DataFrame:
         """The query of the pack's plan: the operator, and what the plan puts around it."""
         delay = f"{self.delay} milliseconds"
+        another = ANOTHER.get(self.change, FIRST)
+        versioned = any(program.job is JobKind.NEXT_VERSION for program in self.programs.values())
         if self.plan.tagged:
             stream = self._layout.read_tagged(self.spark, self.folder, delay, self.plan.changes.early)
         else:
-            rows = self._layout.read(self.spark, self.folder, self.plan.evaluations == 1, self.typed)
+            columns = {**self.typed, **(another.source if versioned else {})}
+            rows = self._layout.read(self.spark, self.folder, self.plan.evaluations == 1, columns)
             stream = self.plan.changes.early(rows).withWatermark("event_time", delay)
-        stream = self.plan.changes.before(stream)
+        stream = another.keyed(self.plan.changes.before(stream))
         parts = plan_changes.two_halves(stream) if self.plan.side_by_side else [stream]
-        initial = self._initial()
-        first, *rest = [
-            self.apply(OperatorInput(p, self.programs, failure, initial, self.typed, self.plan.timed, self.change))
-            for p in parts
-        ]
+        given = OperatorInput(
+            stream,
+            self.programs,
+            failure,
+            self._initial(),
+            self.typed,
+            self.plan.timed,
+            self.change,
+            another.key,
+            another.output,
+        )
+        first, *rest = [self.apply(replace(given, stream=part)) for part in parts]
         return self.plan.changes.behind(first.union(rest[0]) if rest else first)
 
     def unanswered(self, error: QueryFailed) -> PackRun:

@@ -11,12 +11,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from conformance.engines.spark.operators.groups_operator import initial_state
-from conformance.engines.spark.operators.operator import GROUP, OUTPUT, OperatorInput
+from conformance.engines.spark.operators.operator import GROUP, OperatorInput
 from conformance.engines.spark.operators.tws_operator import variables
 from conformance.engines.spark.runtime import releases
 from conformance.engines.spark.state.typed_cells import ddl
 from conformance.engines.spark.state.typed_groups import schema, state_type
-from conformance.engines.spark.state.typed_keys import NONE, Columns
 from conformance.model.program import Program
 
 if TYPE_CHECKING:
@@ -37,11 +36,11 @@ def bridge(given: OperatorInput) -> Any:
 
     spark = given.stream.sparkSession
     code = cloudpickle.dumps((dict(given.programs), given.failure, dict(given.typed)))
-    output = spark.createDataFrame([], OUTPUT).schema.json()  # 3.5.9 has no StructType.fromDDL
+    output = spark.createDataFrame([], given.output).schema.json()  # 3.5.9 has no StructType.fromDDL
     jvm: Any = spark.sparkContext._jvm
     rows = releases.row_encoder(jvm, jvm.org.apache.spark.sql.types.DataType.fromJson(output))
     keys = jvm.org.apache.spark.sql.Encoders.STRING()
-    if given.typed:
+    if given.keyed_by_row:
         keys = releases.row_encoder(jvm, grouped(given, given.stream).schema().fields()[0].dataType())
     return jvm.conformance.jvm.Bridge(uuid.uuid4().hex, sys.executable, bytearray(code), output, rows, keys, PATIENCE)
 
@@ -55,17 +54,18 @@ def _state(spark: SparkSession, programs: Mapping[str, Program]) -> Any:
     return jvm.conformance.jvm.Crossing(row, releases.row_encoder(jvm, row))
 
 
-def _group(typed: Columns) -> Any:
-    """The grouping key: JSON text, which sorts as the key does, or a struct where there are typed keys."""
+def _group(columns: tuple[str, ...] = GROUP, as_row: bool = False) -> Any:
+    """The grouping key: JSON text, which sorts as the key does, or a struct."""
     from pyspark.sql import functions as f
 
-    key = f.struct(*GROUP, *typed)
-    return (key if typed else f.to_json(key)).alias("group")
+    key = f.struct(*columns)
+    return (key if as_row else f.to_json(key)).alias("group")
 
 
 def grouped(given: OperatorInput, rows: DataFrame) -> Any:
     """Rows of the stream, or of initial state, as the bridge takes them: first the grouping key."""
-    return rows.select(_group(given.typed), "step", "id", "value", "event_time", "partition")._jdf
+    group = _group(given.group, given.keyed_by_row)
+    return rows.select(group, "step", "id", "value", "event_time", "partition")._jdf
 
 
 def _states(initial: DataFrame, programs: Mapping[str, Program]) -> Any:
@@ -74,7 +74,7 @@ def _states(initial: DataFrame, programs: Mapping[str, Program]) -> Any:
     states = initial.sparkSession.createDataFrame(
         rows, f"program string, case string, key string, window long, state {ddl(state_type(programs))}"
     )
-    return states.select(_group(NONE), "state" if has_types(programs) else "state.json")._jdf
+    return states.select(_group(), "state" if has_types(programs) else "state.json")._jdf
 
 
 def groups_with_state(given: OperatorInput, method: str, timeout: str) -> DataFrame:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from conformance.engines.failing import INJECTED, SENTINEL
 from conformance.engines.spark.state.typed_keys import Columns
 from conformance.model.keys import seen
-from conformance.model.program import EngineFault, Output, Program, State, Timer, Timers, call
+from conformance.model.program import EngineFault, JobKind, Output, Program, State, Timer, Timers, call
 from conformance.model.schedule import Event
 from conformance.model.values import Json
 
@@ -29,7 +29,9 @@ Key = tuple[str, str, Any, int]
 """(program, case, key, window): what rows are grouped by. The key is a text, or a TypedKey with the value that the
 engine handed over."""
 
-GROUP = ("program", "case", "key", "window")
+KEY = "key"
+
+GROUP = ("program", "case", KEY, "window")
 """The columns of a key."""
 
 
@@ -104,6 +106,8 @@ class OperatorInput:
         typed: the columns of typed keys (``typed_keys``), which rows are grouped by as well.
         timed: the operator puts out rows of TIMED, and declares their event time.
         change: the change that made the programs next versions, "" where they are not.
+        key: the name of the column that GROUP has as KEY.
+        output: the schema of the output rows, where they are not timed.
     """
 
     stream: DataFrame
@@ -113,11 +117,18 @@ class OperatorInput:
     typed: Columns = field(default_factory=dict)
     timed: bool = False
     change: str = ""
+    key: str = KEY
+    output: str = OUTPUT
 
     @property
     def group(self) -> tuple[str, ...]:
         """The columns that rows are grouped by."""
-        return (*GROUP, *self.typed)
+        return (*(self.key if name == KEY else name for name in GROUP), *self.typed)
+
+    @property
+    def keyed_by_row(self) -> bool:
+        """Whether the columns of a key are told apart where the API has one value for a key."""
+        return bool(self.typed) or any(program.job is JobKind.NEXT_VERSION for program in self.programs.values())
 
 
 class Operator:

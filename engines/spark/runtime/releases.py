@@ -24,6 +24,10 @@ READING = dict.fromkeys((Feature.INSPECTION, Feature.ROW_COUNT), NATIVE)
 """What the state data source gives."""
 
 
+REPARTITION = Version("4.2")
+"""The first release whose sessions have a StreamingCheckpointManager."""
+
+
 PLANS_SINCE = {
     # In 3.4.1 and 3.5.9 the watermark does not move where a branch of a union has filtered the heartbeat out.
     "union-of-halves": (4, 0),
@@ -42,6 +46,10 @@ def dated(can: Capabilities, versions: Sequence[Version]) -> Capabilities:
     if not all(version >= STATE_SOURCE for version in versions):
         lacking = (feature for feature in READING if features[feature].how != "unsupported")
         features |= dict.fromkeys(lacking, unsupported("PySpark before 4.0 has no state data source"))
+    if not all(version.release >= PLANS_SINCE["connect"] for version in versions):
+        features[Feature.NEXT_CLIENT] = unsupported("PySpark before 4.0 has no Spark Connect beside a classic session")
+    if not all(version >= REPARTITION for version in versions):
+        features[Feature.REPARTITION] = unsupported("PySpark before 4.2 has no StreamingCheckpointManager")
     return replace(can, features=features, plans=tuple(plans))
 
 

@@ -38,6 +38,9 @@ def faster() -> dict[str, str]:
 JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m -Djava.io.tmpdir={}"
 """Options of the driver's JVM: fast to start (measured on Spark 4.3.0), and its temporary files are ours to delete."""
 
+NO_EMPTY_BATCHES = {"spark.sql.streaming.noDataMicroBatches.enabled": "false"}
+"""A query in processing time would run empty micro-batches for ever (Spark 4.3.0)."""
+
 NEEDED = {
     "spark.sql.session.timeZone": "UTC",
     # All progress of a pack is read at its end; the default keeps the last 100 micro-batches.
@@ -177,6 +180,19 @@ def own(spark: Any, settings: Mapping[str, str]) -> Any:
     for name, value in {**faster(), **NEEDED, **settings}.items():
         made.conf.set(name, value)
     return made
+
+
+@contextlib.contextmanager
+def changed(spark: Any, settings: Mapping[str, str]) -> Iterator[None]:
+    """Within, a session has other settings."""
+    before = {name: spark.conf.get(name, None) for name in settings}
+    for name, value in settings.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            spark.conf.unset(name) if value is None else spark.conf.set(name, value)
 
 
 @contextlib.contextmanager

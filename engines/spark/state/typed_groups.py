@@ -118,7 +118,14 @@ class TypedMap(MapInAValue):
         super().__init__(TypedValue(*arguments))
 
 
+class OwnMap(MapInAValue):
+    """A map of a program with other versions."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(OwnValue(*arguments))
+
+
 TYPED: Mapping[Cell, Callable[..., Any]] = {Cell.VALUE: TypedValue, Cell.BAG: TypedBag, Cell.MAP: TypedMap}
 
-OWN: Mapping[Cell, Callable[..., Any]] = {Cell.VALUE: OwnValue, Cell.BAG: OwnBag}
+OWN: Mapping[Cell, Callable[..., Any]] = {Cell.VALUE: OwnValue, Cell.BAG: OwnBag, Cell.MAP: OwnMap}
 """Of a program with other versions."""

@@ -76,7 +76,7 @@ def taken(key: Any, columns: Columns) -> tuple[str, str, str | TypedKey, int]:
     for (name, kind), value in zip(columns.items(), typed, strict=True):
         if name == text:
             return program, case, TypedKey(kind, value), window
-    return program, case, text, window
+    return program, case, str(text), window  # a next version may have a number
 
 
 def named(row: Mapping[str, Any], columns: Columns, programs: Mapping[str, Program]) -> Mapping[str, Any]:

@@ -40,7 +40,15 @@ CAPABILITIES = Capabilities(
         Feature.SINK_FAILURE: unsupported("TwsTester has no sink and no checkpoint (PySpark 4.3.0)"),
         Feature.CRASH: unsupported("TwsTester has no checkpoint (PySpark 4.3.0)"),
         **dict.fromkeys(
-            (Feature.DAMAGE, Feature.NEXT_VERSION, Feature.NEXT_OPERATOR),
+            (
+                Feature.DAMAGE,
+                Feature.NEXT_VERSION,
+                Feature.NEXT_OPERATOR,
+                Feature.NEXT_QUERY,
+                Feature.NEXT_SETTINGS,
+                Feature.NEXT_CLIENT,
+                Feature.REPARTITION,
+            ),
             unsupported("TwsTester has no checkpoint (PySpark 4.3.0)"),
         ),
         Feature.ROW_COUNT: unsupported("TwsTester reports no progress (PySpark 4.3.0)"),

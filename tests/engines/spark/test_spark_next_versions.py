@@ -3,6 +3,7 @@
 import pytest
 from common import PROGRAMS
 
+from conformance.engines.spark.checkpoint.settings import SETTINGS
 from conformance.generation.timelines import START, SUCCEEDED
 from conformance.model.case import Case
 from conformance.model.runs import Pack
@@ -33,6 +34,32 @@ def test_fields_go_by_their_places_and_variables_by_their_names(spark):
     wrong = {change for change, run in seen.items() if not all(f is True for f in goes_on(change)(run))}
     assert wrong == {"fields of one type reordered"}
     assert {change for change, run in seen.items() if run.values("refused")} == {"field removed", "timers added"}
+
+
+def test_another_query_goes_on_with_what_was_kept_unless_the_keys_have_another_type(spark):
+    asked = ("key made a number", "key renamed", "output narrowed", "source column added", "source column removed")
+    cases = {change: case_of("sums", change) for change in asked}
+    traces = spark.run(Pack((*cases.values(),)), PROGRAMS).traces
+    seen = {change: Observation(case, traces[case.id]) for change, case in cases.items()}
+    assert all(finding is True for change, run in seen.items() for finding in goes_on(change)(run))
+    assert {change for change, run in seen.items() if run.values("refused")} == {"key made a number"}
+
+
+def test_a_checkpoint_pins_settings(spark):
+    cases = {change: case_of("sums", change) for change in SETTINGS}
+    run = spark.run(Pack((*cases.values(),)), PROGRAMS)
+    seen = {change: Observation(case, run.traces[case.id]) for change, case in cases.items()}
+    assert all(finding is True for change, run in seen.items() for finding in goes_on(change)(run))
+    told = {change: run.notes[f"next-versions/sums: {change}"].split(":")[0] for change in SETTINGS}
+    changed = {change for change, what in told.items() if what == "changed"}
+    assert changed == {"changes logged or not", "partitioned anew"}
+    assert set(told.values()) == {"pinned", "changed"}
+
+
+def test_a_client_of_spark_connect_goes_on_from_a_checkpoint_of_a_classic_session(spark):
+    case = case_of("sums", "another client")
+    run = Observation(case, spark.run(Pack((case,)), PROGRAMS).traces[case.id])
+    assert [*goes_on("another client")(run)] == [True] * 4
 
 
 def test_windows_of_another_size_begin_anew(spark, tmp_path):

@@ -3,7 +3,9 @@
 import pytest
 
 from conformance.engines.reference import Reference
+from conformance.engines.spark.checkpoint import settings
 from conformance.engines.spark.groups import GroupsEngine
+from conformance.engines.spark.jobs.onward import apart, joined
 from conformance.engines.spark.operators.tws_operator import variables
 from conformance.engines.spark.refused.ended import ended_by
 from conformance.engines.spark.state.typed_groups import state_type
@@ -11,10 +13,11 @@ from conformance.engines.spark.tws import time_mode
 from conformance.generation.timelines import START, SUCCEEDED
 from conformance.model.case import Case
 from conformance.model.next_version import change_of, versions
-from conformance.model.runs import Pack
+from conformance.model.runs import Pack, PackRun
 from conformance.model.scenario import Observation
 from conformance.model.schedule import Event
 from conformance.model.trace import Emission, Trace
+from conformance.scenarios.state.next_kinds import KINDS
 from conformance.scenarios.state.next_operators import EXCHANGES, PROGRAMS
 from conformance.scenarios.state.next_operators import goes_on as answers_anew
 from conformance.scenarios.state.next_versions import CHANGES, SCENARIO, SUMS, goes_on
@@ -62,6 +65,64 @@ def test_the_reference_keeps_by_name():
 def test_the_reference_refuses_what_does_not_fit():
     case = case_of("sums", "number narrowed too far")
     assert [e.value for e in ran(case).emissions if e.step >= 2] == [{"refused": "DoesNotFit"}]
+
+
+@pytest.mark.parametrize("change", ["key made a number", "source column removed", "other partitions"])
+def test_the_reference_keeps_state_under_another_query_and_other_settings(change):
+    assert found(change)["last"] == 2_000_000
+
+
+def of_kind(program, emissions=None):
+    """The findings about a program with another kind of state or time behind: two keys before the restart, one behind,
+    on the reference, or with these emissions."""
+    _, _, _, decides = KINDS[program]
+    slots = [bundle.id for bundle in SUCCEEDED.bundles]
+    rows = dict(zip(slots, ([Event(f"e{key}", key, None, START + 1) for key in "ab"], [A_LATER], []), strict=True))
+    case = Case("next-versions", program, SUCCEEDED.with_bundles(rows))
+    trace = ran(case) if emissions is None else Trace.collect(emissions)
+    return [finding is True for finding in decides(Observation(case, trace))]
+
+
+A_LATER = Event("later", "a", None, START + 2)
+
+
+def test_a_list_is_no_map():
+    assert of_kind("lists") == [True]
+    assert of_kind("lists", [Emission("a", {"id": "later", "before": 0}, 3)]) == [False]
+
+
+def test_a_timer_in_event_time_does_not_fire_in_processing_time():
+    kept = Emission("a", {"id": "later", "before": 1}, 3)
+    assert of_kind("reminders") == of_kind("reminders", [kept]) == [True, True]
+    assert of_kind("reminders", [Emission("a", {"id": "later", "before": 0}, 3)]) == [False, True]
+    assert of_kind("reminders", [kept, Emission("b", {"fired": "due"}, 4)]) == [True, False]
+    assert of_kind("reminders", [Emission("a", {"refused": "NO"}, 2)]) == [True]
+
+
+def test_programs_with_next_versions_run_as_jobs_of_their_own():
+    cases = (case_of("sums", "field added"), Case("next-versions", "lists", SUCCEEDED), case_of("sums", "no change"))
+    assert [[case.program for case in part.cases] for part in apart(Pack(cases), ALL)] == [["sums"] * 2, ["lists"]]
+    runs = [PackRun({"a": Trace(())}, notes={"p": "x"}), PackRun({"b": Trace(())}, notes={"q": "y"})]
+    assert joined(runs) == PackRun({"a": Trace(()), "b": Trace(())}, notes={"p": "x", "q": "y"})
+
+
+def test_the_files_of_a_checkpoint_say_what_a_setting_came_to(tmp_path):
+    for name in ("0/0/1.zip", "0/0/2.changelog", "0/1/2.changelog", "0/_metadata/x"):
+        (tmp_path / "state" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "state" / name).touch()
+    (tmp_path / "offsets").mkdir()
+    (tmp_path / "offsets" / "0").write_text('v1\n{"conf": {"spark.sql.streaming.stateStore.encodingFormat": "avro"}}\n')
+    assert {name: setting.used(tmp_path) for name, setting in settings.SETTINGS.items()} == {
+        "other partitions": "2",
+        "another store": "rocksdb",
+        "another encoding": "avro",
+        "another format": "format 1",
+        "changes logged or not": "changes",
+        "partitioned anew": "2",
+    }
+    assert settings.told("2", "3", "2", None) == "pinned: 3 asked for, 2 as before"
+    assert settings.told("2", "3", "3", None) == "changed: from 2 to 3"
+    assert settings.told("2", "3", "2", {"refused": "NO"}) == "refused: 3 asked for, 2 before (NO)"
 
 
 def told(change, sums, **others):
@@ -125,3 +186,10 @@ def test_a_refusal_has_a_condition_of_sparks_own():
     assert ended_by(Exception("[STATE_X.NOT_Y] no SQLSTATE: 42K06")) == {"refused": "STATE_X.NOT_Y, SQLSTATE 42K06"}
     assert ended_by(Exception("java.lang.NullPointerException: oh")) == {"failed": "NullPointerException"}
     assert ended_by(Exception("[INTERNAL_ERROR] oh"))["failed"] == "INTERNAL_ERROR"
+    assert ended_by(Exception("[FOREACH_BATCH_USER_FUNCTION_ERROR] KeyError: oh"))["failed"] == "KeyError"
+    assert ended_by(OfAnOldCondition("no")) == {"refused": "_LEGACY_ERROR_TEMP_3102"}
+
+
+class OfAnOldCondition(Exception):
+    def getCondition(self):
+        return "_LEGACY_ERROR_TEMP_3102"
