@@ -22,7 +22,16 @@ from conformance.testing.comparison import Difference, difference, elements, in_
 from conformance.testing.report import AdapterFault, Report, causes, told
 from conformance.testing.trials import CELLS, CHAIN, PROGRAMS, REFUSED, ROWS_AND_TIMER, TRIALS, Trial, plan, together
 
-UNTRIED = (Feature.CURRENT_TIME, Feature.DAMAGE, Feature.NEXT_VERSION, Feature.NEXT_OPERATOR)
+UNTRIED = (
+    Feature.CURRENT_TIME,
+    Feature.DAMAGE,
+    Feature.NEXT_VERSION,
+    Feature.NEXT_OPERATOR,
+    Feature.NEXT_QUERY,
+    Feature.NEXT_SETTINGS,
+    Feature.NEXT_CLIENT,
+    Feature.REPARTITION,
+)
 """What the kit has no trial of: what only an operator is asked for, and what each engine may answer in its own way."""
 
 
