@@ -232,10 +232,12 @@ def _late(asked: Asked) -> Iterator[Run]:
 def _dropped(pair: Pair, plain: Seen, varied: Seen) -> str:
     if not varied.ran.stateful:
         raise NotAsked("no operator keeps state, so none drops what is late")
-    wrong = same(pair, plain, varied)
-    if wrong and not varied.ran.dropped:
-        raise NotAsked("the engine dropped none of the late rows: no operator of this query goes by the watermark")
-    return wrong
+    if not varied.ran.dropped:
+        raise NotAsked(
+            "the engine counted none of the late rows as dropped: no operator of this query goes by the watermark, or "
+            "none of these rows comes to it"
+        )
+    return same(pair, plain, varied)
 
 
 def _nothing(asked: Asked) -> Iterator[Run]:
