@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -51,11 +52,13 @@ class Place(Plain):
 
 
 class Beginner:
-    """The other end of the process of a place. The process starts with the first run, and ends with ``close``."""
+    """The other end of the process of a place. The process makes one run at a time. It starts with the first one, and
+    ends with ``close``."""
 
     def __init__(self, place: Place) -> None:
         self.place = place
         self._process: subprocess.Popen[str] | None = None
+        self._one_at_a_time = threading.Lock()
 
     def begin(self, name: str, folder: Path, files: int, settings: Mapping[str, str]) -> Began:
         """Run the subject of a name over the input of a folder.
@@ -63,16 +66,20 @@ class Beginner:
         Raises:
             CannotRun: the process ended. The log has its output.
         """
+        asked = {"name": name, "folder": str(folder), "files": files, "settings": dict(settings)}
+        with self._one_at_a_time:
+            return self._begun(json.dumps(asked))
+
+    def _begun(self, asked: str) -> Began:
         if self._process is None:
             self._process = subprocess.Popen(
                 [self.place.python, "-m", "conformance.subjects.beginning", json.dumps(self.place.to_json())],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=dict(self.place.environment),
             )  # fmt: skip
-        asked = {"name": name, "folder": str(folder), "files": files, "settings": dict(settings)}
         told = ""
         if self._process.stdin and self._process.stdout:
             try:
-                self._process.stdin.write(json.dumps(asked) + "\n")
+                self._process.stdin.write(asked + "\n")
                 self._process.stdin.flush()
                 told = self._process.stdout.readline()
             except BrokenPipeError:

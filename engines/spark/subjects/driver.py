@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 import tempfile
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -67,6 +68,7 @@ class SparkSubjects:
         self.before: Beginner | None = None
         self._spark: Any = None
         self._client: Client | None = None
+        self._one_at_a_time = threading.Lock()  # the client does one job after the other
         self._early = False
         self._folder = Path()
 
@@ -147,12 +149,13 @@ class SparkSubjects:
     def _through_connect(self, subject: Subject, folder: Path, given: Given, setup: Setup) -> Ran:
         from conformance.engines.spark.jobs.connected import Client
 
-        try:
-            self._client = self._client or Client(self._spark)
-            ran: Ran = self._client.call(_as_a_client, (subject, given, setup), folder)
-        except (NotDriven, RuntimeError) as error:
-            self._without_client()  # one that has ended answers nothing more
-            return Ran(error=str(error))
+        with self._one_at_a_time:
+            try:
+                self._client = self._client or Client(self._spark)
+                ran: Ran = self._client.call(_as_a_client, (subject, given, setup), folder)
+            except (NotDriven, RuntimeError) as error:
+                self._without_client()  # one that has ended answers nothing more
+                return Ran(error=str(error))
         return ran
 
     def _without_client(self) -> None:

@@ -1,5 +1,9 @@
 """What comes behind a restart: a subject's next version, on a toy whose checkpoint is a dict of state by operator."""
 
+import json
+import time
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from conformance import subject
@@ -7,6 +11,7 @@ from conformance.subjects import questions
 from conformance.subjects.answers import Ran
 from conformance.subjects.asking import Options, Verdict, ask
 from conformance.subjects.driver import Facts
+from conformance.subjects.elsewhere import Beginner, Place
 from conformance.subjects.found import next_versions
 from conformance.subjects.schema import InvalidSubject
 from conformance.subjects.setup import NOBODY, PREVIOUS
@@ -172,3 +177,27 @@ def test_next_versions_go_by_name_or_are_the_only_one():
         next_versions([a], [b, c], "", "v2.py")
     with pytest.raises(InvalidSubject, match="name the one before it, too"):
         next_versions([a, b], [c], "c", "v2.py")
+
+
+def test_the_process_of_another_release_makes_one_run_at_a_time(monkeypatch, tmp_path):
+    class Process:
+        """Answers what was asked last, after a while."""
+
+        def __init__(self, *_, **__):
+            self.stdin = self.stdout = self
+            self.asked = ""
+
+        def write(self, line):
+            self.asked = json.loads(line)["files"]
+
+        def flush(self):
+            time.sleep(0.01)
+
+        def readline(self):
+            return json.dumps({"batches": self.asked})
+
+    monkeypatch.setattr("conformance.subjects.elsewhere.subprocess.Popen", Process)
+    beginner = Beginner(Place("python"))
+    with ThreadPoolExecutor(4) as pool:
+        began = pool.map(lambda files: beginner.begin("visits", tmp_path, files, {}).batches, range(8))
+        assert [*began] == [*range(8)]

@@ -434,6 +434,23 @@ def test_questions_that_hold_together_share_a_run():
     assert [found[q].verdict for q in ("order", "batches", "empty")] == [Verdict.VIOLATED, Verdict.HOLDS, Verdict.HOLDS]
 
 
+@pytest.mark.parametrize("first_page", [False, True])
+def test_runs_that_begin_ahead_change_no_verdict(first_page):
+    """Also where cases run one by one."""
+
+    def function(batches):
+        return counting(batches, first_page=first_page)
+
+    for more in ({}, {"key": None}):
+        ahead, plain = Toy(), Toy()
+        ahead.parallel = 2
+        found, _, report = verdicts(function, ahead, **more)
+        expected, _, as_plain = verdicts(function, plain, **more)
+        assert (found, report.answers) == (expected, as_plain.answers)
+        if not first_page:
+            assert ahead.runs == plain.runs
+
+
 def test_what_fails_together_alone_is_isolated():
     def fails(batches):
         empty, many = not all(batches), len(list(filter(None, batches))) > 6
