@@ -12,7 +12,7 @@ from typing import Protocol, runtime_checkable
 from packaging.version import Version
 
 from conformance.model.case import Case, program_ref
-from conformance.model.feature import Feature, Support, unsupported
+from conformance.model.feature import ON_A_CHECKPOINT, Feature, Support, unsupported
 from conformance.model.lateness import LatenessProfile
 from conformance.model.next_version import versions
 from conformance.model.plan import PlanTwin
@@ -55,13 +55,7 @@ UNNAMED = dict.fromkeys(
         Feature.OUTPUT_TIME,
         Feature.SINK_FAILURE,
         Feature.CRASH,
-        Feature.DAMAGE,
-        Feature.NEXT_VERSION,
-        Feature.NEXT_OPERATOR,
-        Feature.NEXT_QUERY,
-        Feature.NEXT_SETTINGS,
-        Feature.NEXT_CLIENT,
-        Feature.REPARTITION,
+        *ON_A_CHECKPOINT,
         Feature.CURRENT_TIME,
     ),
     unsupported("the adapter does not name it"),

@@ -52,6 +52,18 @@ class Feature(Enum):
     OUTPUT_TIME = "an event time that the engine gives each output"
 
 
+ON_A_CHECKPOINT = (
+    Feature.DAMAGE,
+    Feature.NEXT_VERSION,
+    Feature.NEXT_OPERATOR,
+    Feature.NEXT_QUERY,
+    Feature.NEXT_SETTINGS,
+    Feature.NEXT_CLIENT,
+    Feature.REPARTITION,
+)
+"""What may change while nothing runs, between a job and the one that goes on from its checkpoint."""
+
+
 @dataclass(frozen=True, slots=True)
 class Support:
     """How an engine offers a feature. ``how`` is native, emulated or unsupported. ``note`` names the emulation, the

@@ -12,7 +12,7 @@ from pathlib import Path
 from conformance.execution.packing import packs_of
 from conformance.model.case import Case, program_ref
 from conformance.model.engine import CannotRun, Engine, case_needs
-from conformance.model.feature import Feature
+from conformance.model.feature import ON_A_CHECKPOINT, Feature
 from conformance.model.program import FixedWindows
 from conformance.model.runs import Pack, PackRun
 from conformance.model.trace import Trace
@@ -22,16 +22,7 @@ from conformance.testing.comparison import Difference, difference, elements, in_
 from conformance.testing.report import AdapterFault, Report, causes, told
 from conformance.testing.trials import CELLS, CHAIN, PROGRAMS, REFUSED, ROWS_AND_TIMER, TRIALS, Trial, plan, together
 
-UNTRIED = (
-    Feature.CURRENT_TIME,
-    Feature.DAMAGE,
-    Feature.NEXT_VERSION,
-    Feature.NEXT_OPERATOR,
-    Feature.NEXT_QUERY,
-    Feature.NEXT_SETTINGS,
-    Feature.NEXT_CLIENT,
-    Feature.REPARTITION,
-)
+UNTRIED = (Feature.CURRENT_TIME, *ON_A_CHECKPOINT)
 """What the kit has no trial of: what only an operator is asked for, and what each engine may answer in its own way."""
 
 

@@ -19,7 +19,7 @@ from apache_beam.transforms.window import FixedWindows, TimestampedValue
 
 from conformance.engines.beam.pipelines.checkpointing import SelfCheckpointing
 from conformance.engines.beam.runners import environment
-from conformance.model.feature import Feature
+from conformance.model.feature import ON_A_CHECKPOINT, Feature
 
 Runner = dict[str, Any]
 """Keyword arguments of a pipeline."""
@@ -60,13 +60,7 @@ def of_local_runners(runner: Runner) -> dict[Feature, str]:
         Feature.RESUME,
         Feature.SINK_FAILURE,
         Feature.CRASH,
-        Feature.DAMAGE,
-        Feature.NEXT_VERSION,
-        Feature.NEXT_OPERATOR,
-        Feature.NEXT_QUERY,
-        Feature.NEXT_SETTINGS,
-        Feature.NEXT_CLIENT,
-        Feature.REPARTITION,
+        *ON_A_CHECKPOINT,
         Feature.INITIAL_STATE,
     )
     spec = userstate.ReadModifyWriteStateSpec

@@ -23,7 +23,7 @@ from conformance.engines.failing import SENTINEL, untouched
 from conformance.engines.planned import twins
 from conformance.engines.typed_keys import types_in_use
 from conformance.model.engine import Capabilities, NotDriven
-from conformance.model.feature import NATIVE, Feature, emulated, unsupported
+from conformance.model.feature import NATIVE, ON_A_CHECKPOINT, Feature, emulated, unsupported
 from conformance.model.lateness import Lateness, LatenessProfile
 from conformance.model.program import Program
 from conformance.model.runs import Pack, PackRun
@@ -63,13 +63,7 @@ STATE = {
             Feature.RESUME,
             Feature.SINK_FAILURE,
             Feature.CRASH,
-            Feature.DAMAGE,
-            Feature.NEXT_VERSION,
-            Feature.NEXT_OPERATOR,
-            Feature.NEXT_QUERY,
-            Feature.NEXT_SETTINGS,
-            Feature.NEXT_CLIENT,
-            Feature.REPARTITION,
+            *ON_A_CHECKPOINT,
         ),
         unsupported("Beam Python 2.77.0: its local runners keep no checkpoint that a pipeline could resume from"),
     ),

@@ -10,7 +10,7 @@ from pyspark.sql.streaming import StatefulProcessor
 from pyspark.sql.streaming.tws_tester import TwsTester
 
 from conformance.engines.failing import INJECTED
-from conformance.model.feature import Feature
+from conformance.model.feature import ON_A_CHECKPOINT, Feature
 
 
 class _Counting(StatefulProcessor):
@@ -45,13 +45,7 @@ def evidence() -> dict[Feature, str]:
         Feature.RESUME: methods,
         Feature.SINK_FAILURE: methods,
         Feature.CRASH: methods,
-        Feature.DAMAGE: methods,
-        Feature.NEXT_VERSION: methods,
-        Feature.NEXT_OPERATOR: methods,
-        Feature.NEXT_QUERY: methods,
-        Feature.NEXT_SETTINGS: methods,
-        Feature.NEXT_CLIENT: methods,
-        Feature.REPARTITION: methods,
+        **dict.fromkeys(ON_A_CHECKPOINT, methods),
         Feature.CURRENT_TIME: methods,
         Feature.ROW_COUNT: methods,
         Feature.LATE_COUNTER: f"{_a_late_row()}; {methods}",

@@ -15,7 +15,7 @@ from conformance.engines.spark.base import ROW_FILTER
 from conformance.engines.spark.runtime import releases
 from conformance.engines.spark.tws import STATE
 from conformance.model.engine import CannotRun, Capabilities
-from conformance.model.feature import NATIVE, Feature, emulated, unsupported
+from conformance.model.feature import NATIVE, ON_A_CHECKPOINT, Feature, emulated, unsupported
 from conformance.model.program import Program
 from conformance.model.runs import Pack, PackRun
 
@@ -39,18 +39,7 @@ CAPABILITIES = Capabilities(
         Feature.CURRENT_TIME: unsupported("TwsTester runs no query (PySpark 4.3.0)"),
         Feature.SINK_FAILURE: unsupported("TwsTester has no sink and no checkpoint (PySpark 4.3.0)"),
         Feature.CRASH: unsupported("TwsTester has no checkpoint (PySpark 4.3.0)"),
-        **dict.fromkeys(
-            (
-                Feature.DAMAGE,
-                Feature.NEXT_VERSION,
-                Feature.NEXT_OPERATOR,
-                Feature.NEXT_QUERY,
-                Feature.NEXT_SETTINGS,
-                Feature.NEXT_CLIENT,
-                Feature.REPARTITION,
-            ),
-            unsupported("TwsTester has no checkpoint (PySpark 4.3.0)"),
-        ),
+        **dict.fromkeys(ON_A_CHECKPOINT, unsupported("TwsTester has no checkpoint (PySpark 4.3.0)")),
         Feature.ROW_COUNT: unsupported("TwsTester reports no progress (PySpark 4.3.0)"),
         Feature.LATE_COUNTER: unsupported("TwsTester drops late rows without a word (PySpark 4.3.0)"),
         Feature.EMISSIONS: NATIVE,
