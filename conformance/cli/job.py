@@ -6,7 +6,7 @@ import re
 import shutil
 import signal
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -215,9 +215,11 @@ def unwritten(path: Path, write: Callable[[], None]) -> str:
 
 def runnable(console: Console, names: Iterable[str]) -> list[str]:
     """The engines that this machine can run. One printed line for each reason says which others cannot run."""
+    from conformance.reports.words import some
+
     found, lacking = able(names)
     for why, others in lacking.items():
-        say(console, f"{named(others)}: left out: {why}", "yellow")
+        say(console, f"{some(others)}: left out: {why}", "yellow")
     return found
 
 
@@ -233,11 +235,6 @@ def able(names: Iterable[str]) -> tuple[list[str], dict[str, list[str]]]:
         else:
             found.append(name)
     return found, lacking
-
-
-def named(engines: Sequence[str], few: int = 3) -> str:
-    """Some engines in a line: all of a few, else the first and how many more."""
-    return ", ".join(engines) if len(engines) <= few else f"{engines[0]} and {len(engines) - 1} more"
 
 
 def prepare(out: Path) -> None:

@@ -111,6 +111,11 @@ class Finding(Plain):
     why: str = ""
     script: str = ""
 
+    @property
+    def left_out(self) -> bool:
+        """Whether there is a reason not to ask it."""
+        return bool(self.why) and not self.cases
+
 
 @dataclass(frozen=True)
 class Report(Plain):
@@ -180,6 +185,9 @@ class Together:
     wrong: Mapping[int, str]
 
 
+Occasion = tuple[Asked, float, bool]
+"""What ``together`` makes runs of, beside the questions."""
+
 Failing = tuple[Pair, str]
 """A pair that fails alone, reduced, and what differs."""
 
@@ -237,13 +245,13 @@ class Asking:
             open_ = [q for q in self._questions() if found[q.id].verdict is not Verdict.VIOLATED]
             before = dict(found)
             if self.driver.parallel > 1 and self.options.budget is None:
-                self._begin_ahead([q for q in open_ if not found[q.id].why], number)
+                self._begin_ahead([q for q in open_ if not found[q.id].left_out], number)
             at_once = self._asked_together(open_, found, number)
             for question in open_:
                 if question.id in at_once:
                     found[question.id] = at_once[question.id]
                     continue
-                if found[question.id].why and not found[question.id].cases:
+                if found[question.id].left_out:
                     continue
                 if any(found[q.id].verdict is Verdict.VIOLATED for q in self._questions() if q.first):
                     why = "the same rows in the same way give another answer: mend that first"
@@ -430,9 +438,7 @@ class Asking:
         by_themselves = [q for q in questions if q not in TAKES_NO_RUN and (len(layers) < 2 or not q.layer)]
         for question in sorted(by_themselves, key=lambda q: not q.first):
             if not question.first and len(layers) > 1:
-                for asked in self._deliveries(AT_ONCE, number):
-                    base = asked.random.random()
-                    yield from (together(layers, asked, base, last).varied for last in (False, True))
+                yield from (together(layers, *occasion).varied for occasion in self._occasions(number))
                 layers = []
             with suppress(NotAsked):
                 for asked in self._deliveries(question.id, number):
@@ -493,7 +499,7 @@ class Asking:
         """Asks the pairs that failed before. One that fails again is the verdict on its question."""
         for question in self._questions():
             pair = self.options.known.get(question.id)
-            if pair is None or found[question.id].why or self._left() <= 0:
+            if pair is None or found[question.id].left_out or self._left() <= 0:
                 continue
             if why := self._fails(question, pair):
                 self.say(f"{question.id}: fails as it did before")
@@ -511,7 +517,7 @@ class Asking:
     ) -> dict[str, Finding]:
         """The verdicts on questions that one run asks together: they hold, or some of them, isolated, do not. None on a
         question that says more by itself."""
-        layers = [q for q in open_ if q.layer and (found[q.id].cases or not found[q.id].why)]
+        layers = [q for q in open_ if q.layer and not found[q.id].left_out]
         done: dict[str, Finding] = {}
         try:
             for question in (q for q in open_ if q.first):
@@ -541,24 +547,26 @@ class Asking:
         """(the fewest of these changes that together change an answer, None where all of them change none, the cases
         asked, the rows compared)."""
         cases = rows = 0
-        for asked in self._deliveries(AT_ONCE, number):
-            base = asked.random.random()
-            for last in (False, True):
-                failing, more_cases, more_rows = self._tried(asked, base, last, layers)
-                cases, rows = cases + more_cases, rows + more_rows
-                if failing:
-                    few = fewest(layers, partial(self._differs, asked, base, last))
-                    return self._tried(asked, base, last, few)[0] or failing, cases, rows
+        for occasion in self._occasions(number):
+            failing, more_cases, more_rows = self._tried(occasion, layers)
+            cases, rows = cases + more_cases, rows + more_rows
+            if failing:
+                few = fewest(layers, partial(self._differs, occasion))
+                return self._tried(occasion, few)[0] or failing, cases, rows
         return None, cases, rows
 
-    def _differs(self, asked: Asked, base: float, last: bool, layers: Sequence[Question]) -> bool:
-        return self._tried(asked, base, last, layers)[0] is not None
+    def _occasions(self, number: int) -> Iterator[Occasion]:
+        """The occasions to ask several questions at once in a round: two for each delivery."""
+        for asked in self._deliveries(AT_ONCE, number):
+            base = asked.random.random()
+            yield from ((asked, base, last) for last in (False, True))
 
-    def _tried(
-        self, asked: Asked, base: float, last: bool, layers: Sequence[Question]
-    ) -> tuple[Together | None, int, int]:
+    def _differs(self, occasion: Occasion, layers: Sequence[Question]) -> bool:
+        return self._tried(occasion, layers)[0] is not None
+
+    def _tried(self, occasion: Occasion, layers: Sequence[Question]) -> tuple[Together | None, int, int]:
         self._check_time()
-        pair = together(layers, asked, base, last)
+        pair = together(layers, *occasion)
         wrong, cases, rows = self._failures(replace(layers[0], judge=same, refusable=False), pair)
         return Together(tuple(layers), pair, wrong) if wrong else None, cases, rows
 
@@ -784,7 +792,7 @@ class Asking:
 
     def _done(self, found: Mapping[str, Finding]) -> bool:
         """Whether another round would ask nothing new."""
-        return all(f.verdict is Verdict.VIOLATED or (f.why and not f.cases) for f in found.values())
+        return all(f.verdict is Verdict.VIOLATED or f.left_out for f in found.values())
 
 
 def _held(before: Finding, cases: int, rows: int) -> Finding:

@@ -130,7 +130,7 @@ def together(layers: Sequence[Question], asked: Asked, base: float, last: bool) 
             continue
         run = more[-1] if last and more else first
         now, setup = replace(now, delivery=run.delivery), setup.beside(run.setup)
-    beside = Setup() if RESTART in layers else _beside(setup)
+    beside = PLAIN if RESTART in layers else _beside(setup)
     return Pair(Run(asked.delivery, beside), Run(now.delivery, setup))
 
 

@@ -11,6 +11,7 @@ from packaging.version import Version
 from conformance.comparison.checkpoints import Resumed
 from conformance.comparison.recall import Change as Known
 from conformance.model.scenario import Scenario
+from conformance.plugins.registry import package_of
 from conformance.reports.words import some
 from conformance.results.baseline import Baseline
 from conformance.results.changes import Change, Kind, changes
@@ -22,9 +23,6 @@ TOLD = {
     Kind.OTHER_WITNESS: "Is broken in another way",
 }
 """The changes that a page tells, with their headings."""
-
-ENGINES = {"pyspark": "spark", "apache-beam": "beam"}
-"""Package -> what the names of its engines begin with."""
 
 
 @dataclass(frozen=True)
@@ -47,29 +45,30 @@ def release_pages(
     index."""
     pages, rows = {}, []
     for (package, old), (_, new) in neighbours(baselines):
-        place = f"releases/{package}-{old}-{new}.md"
+        at = f"releases/{package}-{old}-{new}.md"
         found = changes(baselines[f"{package}-{old}"], baselines[f"{package}-{new}"])
         told = {title: by_guarantee(found.found.get(kind, ()), scenarios) for kind, title in TOLD.items()}
         between = [change for change in known if is_between(change, package, old, new)]
-        ways = [way for way in resumed if package == "pyspark" and {way.begun, way.resumed} == {old, new}]
-        asked = {place[1] for place in baselines[f"{package}-{new}"].cells}
-        pages[place] = rendered(
+        ways = [way for way in resumed if package_of(way.engine) == package and {way.begun, way.resumed} == {old, new}]
+        asked = {scenario for _, scenario, _, _ in baselines[f"{package}-{new}"].cells}
+        pages[at] = rendered(
             "release", package=package, old=old, new=new, told=told, known=between, ways=ways, found=found, asked=asked
         )
-        rows.append((package, old, new, place, {title: len(mine) for title, mine in told.items()}, len(between)))
+        rows.append((package, old, new, at, {title: len(mine) for title, mine in told.items()}, len(between)))
     pages["releases/index.md"] = rendered("releases", rows=rows[::-1], titles=list(TOLD.values()))
     return pages
 
 
 def neighbours(baselines: Iterable[str]) -> Iterator[tuple[tuple[str, str], tuple[str, str]]]:
-    """Two releases that follow each other, as (package, version) each, of names such as "pyspark-4.3.0"."""
-    releases = sorted((name.rpartition("-")[::2] for name in baselines), key=lambda one: (one[0], Version(one[1])))
+    """Two releases that follow each other, as (package, version) each, of names such as "pyspark-4.3.0", oldest
+    first."""
+    releases = ((package, number) for package, _, number in (name.rpartition("-") for name in baselines))
     return (pair for pair in pairwise(releases) if pair[0][0] == pair[1][0])
 
 
 def is_between(change: Known, package: str, old: str, new: str) -> bool:
     """Whether a known change was seen between two releases of a package."""
-    mine = change.engine.startswith(ENGINES.get(package, package)) and not change.quiet
+    mine = package_of(change.engine) == package and not change.quiet
     return mine and Version(old) <= Version(change.bad) < Version(change.good) <= Version(new)
 
 

@@ -170,16 +170,14 @@ class SparkEngine:
 
     def able_in(self, versions: Sequence[Version]) -> Capabilities:
         """The capabilities that all of these releases have."""
-        can = releases.dated(self.can, versions)
+        can, lacking = releases.dated(self.can, versions), dict[Feature, Support]()
         if self.classic:
             alone = unsupported("the JVM's Dataset API cannot be reached through Spark Connect (Spark 4.3.0)")
-            can = replace(can, features={**can.features, Feature.NEXT_CLIENT: alone})
+            lacking[Feature.NEXT_CLIENT] = alone
         if session.remote():
-            classic = unsupported("a client of Spark Connect has no StreamingCheckpointManager, and no classic session")
-            can = replace(
-                can, features={**can.features, **dict.fromkeys((Feature.NEXT_CLIENT, Feature.REPARTITION), classic)}
-            )
-        return can
+            lacks = unsupported("a client of Spark Connect has no StreamingCheckpointManager, and no classic session")
+            lacking |= {Feature.NEXT_CLIENT: lacks, Feature.REPARTITION: lacks}
+        return replace(can, features={**can.features, **lacking})
 
     def check(self) -> None:
         session.check()
@@ -238,10 +236,8 @@ class SparkEngine:
         """The run of a pack by a client of a server in this session's JVM. Raises EngineGone."""
         from conformance.engines.spark.jobs import connected
 
-        closed = copy.copy(self)
-        closed._spark = None
         with _telling_of_its_end():
-            return connected.run(closed, self._spark, pack, programs, folder)
+            return connected.run(self._closed, self._spark, pack, programs, folder)
 
     def _connected(
         self, pack: Pack, programs: Mapping[str, Program], folder: Path, checkpoint: Path
@@ -249,10 +245,15 @@ class SparkEngine:
         """What a client of this session's JVM makes of a pack's checkpoint. Raises EngineGone."""
         from conformance.engines.spark.jobs import connected
 
+        with _telling_of_its_end():
+            return connected.go_on(self._closed, self._spark, pack, programs, folder, checkpoint)
+
+    @property
+    def _closed(self) -> SparkEngine:
+        """This engine as a process takes it that opens it anew."""
         closed = copy.copy(self)
         closed._spark = None
-        with _telling_of_its_end():
-            return connected.go_on(closed, self._spark, pack, programs, folder, checkpoint)
+        return closed
 
     def begin(self, pack: Pack, programs: Mapping[str, Program], folder: Path) -> None:
         """Run a pack up to its first restart, and leave in ``folder`` what the rest goes on from."""
@@ -277,11 +278,11 @@ class SparkEngine:
 
     def _rest(self, job: Job) -> PackRun:
         """The run of a job that was begun. A plan that Spark refuses, or fails in, has answered."""
-        from conformance.engines.spark.jobs import batch_plan
+        from conformance.engines.spark.jobs import batch_plan, onward
         from conformance.engines.spark.jobs.job import QueryFailed
 
         try:
-            return batch_plan.run(job, self.ends(job.programs)) if job.plan.runs is Runs.BATCH else job.rest()
+            return batch_plan.run(job, self.ends(job.programs)) if job.plan.runs is Runs.BATCH else onward.rest(job)
         except QueryFailed as error:
             if session.gone():
                 raise
@@ -297,11 +298,10 @@ class SparkEngine:
         try:
             with _telling_of_its_end():
                 settings = {"spark.sql.shuffle.partitions": str(proof.partitions_of(pack))}
-                if Schedule(pack.timeline).waits:
-                    settings |= session.NO_EMPTY_BATCHES
+                settings |= session.NO_EMPTY_BATCHES if Schedule(pack.timeline).waits else {}
                 plan = self._plan(pack)
                 spark = self._session({**settings, **plan.settings})
-                reaches = self.capabilities.features[Feature.NEXT_CLIENT].how != "unsupported"
+                reaches = self.capabilities.first_missing({Feature.NEXT_CLIENT}) is None
                 api = Api(
                     self.apply,
                     self.mode,

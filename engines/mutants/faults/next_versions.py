@@ -7,7 +7,6 @@ from typing import Any
 
 from conformance.engines.case_run import CaseRun, Scope, TimerId
 from conformance.engines.mutants.registry import bug
-from conformance.model.case import Case
 from conformance.model.next_version import change_of
 from conformance.model.program import Cell, JobKind, Program
 from conformance.model.types import Int, Struct, Type
@@ -112,28 +111,24 @@ class ValueOfAnotherTypeLost(_Kept):
         return super().carried_value(old, new, value)
 
 
-def _under(case: Case, earlier: Program, *changes: str) -> bool:
-    return change_of(case, earlier) in changes
-
-
 @bug("state is gone in a next version whose keys became numbers, or have another name")
 class StateLostUnderAnotherKey(_Kept):
     def carried(self, earlier: Program, stored: Mapping[str, Json]) -> dict[str, Json]:
-        lost = _under(self.case, earlier, "key made a number", "key renamed")
+        lost = change_of(self.case, earlier) in ("key made a number", "key renamed")
         return {} if lost else super().carried(earlier, stored)
 
 
 @bug("state is gone behind a restart where the source has other columns, or the output another type")
 class StateLostUnderAnotherQuery(_Kept):
     def carried(self, earlier: Program, stored: Mapping[str, Json]) -> dict[str, Json]:
-        lost = _under(self.case, earlier, "source column added", "source column removed", "output narrowed")
+        lost = change_of(self.case, earlier) in ("source column added", "source column removed", "output narrowed")
         return {} if lost else super().carried(earlier, stored)
 
 
 @bug("half of the keys are gone behind a restart where state was partitioned anew")
 class KeysLostInARepartition(_Kept):
     def succeed(self) -> None:
-        anew = _under(self.case, self.program, "partitioned anew")
+        anew = change_of(self.case, self.program) == "partitioned anew"
         super().succeed()
         if anew:
             self.state = {scope: stored for scope, stored in self.state.items() if scope[0] in ("a", "1", "3")}
@@ -142,7 +137,12 @@ class KeysLostInARepartition(_Kept):
 @bug("state is gone behind a restart that asks for another number of partitions or store, or is by another client")
 class StateLostUnderOtherSettings(_Kept):
     def carried(self, earlier: Program, stored: Mapping[str, Json]) -> dict[str, Json]:
-        lost = _under(self.case, earlier, "other partitions", "another store", "another encoding", "another client")
+        lost = change_of(self.case, earlier) in (
+            "other partitions",
+            "another store",
+            "another encoding",
+            "another client",
+        )
         return {} if lost else super().carried(earlier, stored)
 
 
@@ -150,7 +150,7 @@ class StateLostUnderOtherSettings(_Kept):
 class VariableLostInAnotherFormat(_Kept):
     def carried(self, earlier: Program, stored: Mapping[str, Json]) -> dict[str, Json]:
         found = super().carried(earlier, stored)
-        lost = _under(self.case, earlier, "another format", "changes logged or not")
+        lost = change_of(self.case, earlier) in ("another format", "changes logged or not")
         return {name: value for name, value in found.items() if name != "last"} if lost else found
 
 

@@ -42,8 +42,7 @@ JOB, ANSWER = "job.pickle", "answer.pickle"
 def run(engine: Engine, spark: SparkSession, pack: Pack, programs: Mapping[str, Program], folder: Path) -> PackRun:
     """The run of a pack through Spark Connect, on an engine that is not open, in a process of its own. Raises as
     ``Client`` does."""
-    with closing(Client(spark)) as client:
-        answer: PackRun = client.call(_run, (engine, pack, dict(programs)), folder)
+    answer: PackRun = _once(spark, _run, (engine, pack, dict(programs)), folder)
     return answer
 
 
@@ -59,8 +58,7 @@ def go_on(
 ) -> tuple[Rows, Json]:
     """What comes out of a job that goes on from a checkpoint through Spark Connect, as ``Job.go_on`` tells. Raises as
     ``Client`` does."""
-    with closing(Client(spark)) as client:
-        answer: tuple[Rows, Json] = client.call(_go_on, (engine, pack, dict(programs), checkpoint), folder)
+    answer: tuple[Rows, Json] = _once(spark, _go_on, (engine, pack, dict(programs), checkpoint), folder)
     return answer
 
 
@@ -71,6 +69,12 @@ def _go_on(folder: Path, engine: Any, pack: Pack, programs: Mapping[str, Program
             return job.go_on(checkpoint)
     finally:
         engine.close()
+
+
+def _once(spark: SparkSession, function: Callable[..., Any], arguments: tuple[Any, ...], folder: Path) -> Any:
+    """What a client gives that does this one job."""
+    with closing(Client(spark)) as client:
+        return client.call(function, arguments, folder)
 
 
 class Client:

@@ -20,7 +20,6 @@ from conformance.engines.spark.checkpoint import copies, crashes, stored
 from conformance.engines.spark.driving import micro_batches, proof
 from conformance.engines.spark.driving.micro_batches import MicroBatch, Row
 from conformance.engines.spark.driving.traces import told, traces_of
-from conformance.engines.spark.jobs import onward
 from conformance.engines.spark.operators.another import ANOTHER, FIRST
 from conformance.engines.spark.operators.operator import Failure, OperatorInput
 from conformance.engines.spark.plans import plan_changes
@@ -33,7 +32,7 @@ from conformance.engines.typed_keys import types_in_use
 from conformance.model.case import program_ref
 from conformance.model.engine import NotDriven
 from conformance.model.plan import begins_a_query
-from conformance.model.program import BEGUN_AGAIN, FixedWindows, JobKind, Program
+from conformance.model.program import FixedWindows, JobKind, Program
 from conformance.model.runs import Pack, PackRun
 from conformance.model.schedule import SLACK, Crash, Deliver, Restart
 from conformance.model.steps import DONE_POINTS
@@ -142,8 +141,6 @@ class Job:
             QueryFailed: the engine refused the query of a plan, or the query failed.
             RuntimeError: a plain query failed that was not to.
         """
-        if any(program.job in BEGUN_AGAIN for program in self.programs.values()):
-            return onward.on_copies(self)
         for query in range(self.handover, self.batches[-1].query + 1):
             self._run_query(query)
         for killed in self._killed:

@@ -2,51 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from copy import copy
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING
 
 from conformance.engines.spark.checkpoint import copies, damages, settings
-from conformance.engines.spark.driving.micro_batches import MicroBatch
 from conformance.engines.spark.refused.ended import ended_by
 from conformance.engines.spark.runtime import session
 from conformance.model.case import Case, program_ref
 from conformance.model.damage import damage_of
 from conformance.model.next_version import change_of, next_versions
-from conformance.model.program import JobKind, Program, by_processing_time
+from conformance.model.program import BEGUN_AGAIN, JobKind, Program, by_processing_time
 from conformance.model.runs import Pack, PackRun
 from conformance.model.values import Json
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-
-class Job(Protocol):
-    """What goes on: see ``job.Job``."""
-
-    spark: SparkSession
-    pack: Pack
-    batches: list[MicroBatch]
-    rows: dict[int, list[Any]]
-    checkpoint: Path
-    change: str
-    mode: str
-    programs: dict[str, Program]
-    mode_of: Callable[[str], str]
-    connected: Callable[[Path], tuple[copies.Rows, Json]] | None
-
-    @property
-    def handover(self) -> int: ...
-
-    def write(self, number: int) -> None: ...
-
-    def go_on(self, checkpoint: Path) -> tuple[copies.Rows, Json]: ...
-
-
-J = TypeVar("J", bound=Job)
+    from conformance.engines.spark.jobs.job import Job
 
 
 def apart(pack: Pack, programs: Mapping[str, Program]) -> list[Pack]:
@@ -69,6 +43,11 @@ def joined(runs: list[PackRun]) -> PackRun:
             {**first.notes, **run.notes},
         )
     return first
+
+
+def rest(job: Job) -> PackRun:
+    """The run of a job that was begun. Raises as ``Job.rest`` does."""
+    return on_copies(job) if any(p.job in BEGUN_AGAIN for p in job.programs.values()) else job.rest()
 
 
 def on_copies(job: Job) -> PackRun:
@@ -123,7 +102,7 @@ def _in_another(job: Job, which: tuple[str, str], notes: dict[str, str], checkpo
     return rows, ended
 
 
-def next_version(job: J, ref: str, change: str) -> J:
+def next_version(job: Job, ref: str, change: str) -> Job:
     """The job that goes on with the next version of a program. What it does not have is no change."""
     later, program = copy(job), job.programs[ref]
     there = next_versions(program)
