@@ -308,6 +308,7 @@ THROUGH = Question(
     "plan",
     "A query before this one that changes no row, such as a join with one row, changes nothing.",
     _through,
+    refusable=True,
     layer=True,
 )
 RESTART = Question("restart", "A restart from the checkpoint changes nothing.", _restart, layer=True)

@@ -84,6 +84,22 @@ def test_a_subject_is_a_test_item(tmp_path):
     assert "Traceback" not in done.stdout
 
 
+@pytest.mark.engine
+def test_a_test_of_ones_own_asks_a_subject(tmp_path):
+    pytest.importorskip("apache_beam")
+    scores = (ROOT / "docs" / "examples" / "subjects_beam.py").read_text(encoding="utf-8")
+    (tmp_path / "games.py").write_text(scores)
+    (tmp_path / "test_games.py").write_text(
+        "from games import hourly_team_scores, points_in_batches\n\n"
+        "def test_scores(conformance_ask):\n    assert conformance_ask(hourly_team_scores, 'order').findings\n\n"
+        "def test_batches(conformance_ask):\n    conformance_ask(points_in_batches, 'bounded', budget='40s')\n"
+    )
+    done = run_pytest(tmp_path)
+    assert "1 failed, 1 passed" in done.stdout, done.stdout + done.stderr
+    assert "bounded: The same rows as bounded input give the same answer." in done.stdout
+    assert "Traceback" not in done.stdout
+
+
 def ours(word):
     """The calls of a command that the page shows."""
     calls = told(PAGE.read_text(encoding="utf-8"))

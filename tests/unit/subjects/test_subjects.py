@@ -451,6 +451,26 @@ def test_runs_that_begin_ahead_change_no_verdict(first_page):
             assert ahead.runs == plain.runs
 
 
+class Behind(Toy):
+    """Its function is told whether its rows come through another query."""
+
+    questions = (questions.ORDER, questions.EMPTY, questions.THROUGH)
+
+    def run(self, subject, given, setup):
+        self.through = setup.through
+        return super().run(subject, given, setup)
+
+
+def test_a_query_that_goes_by_the_one_before_it_is_found_and_one_that_cannot_be_behind_one_is_not_asked():
+    toy = Behind()
+    found, failing, _ = verdicts(lambda b: counting(b, first_page=toy.through), toy)
+    assert [found[q].verdict for q in ("order", "empty", "plan")] == [Verdict.HOLDS, Verdict.HOLDS, Verdict.VIOLATED]
+    assert failing["plan"][0].varied.setup.through
+    found, _, _ = verdicts(lambda b: Ran(error="no such column: file") if toy.through else counting(b), toy)
+    assert (found["plan"].verdict, found["plan"].why) == (Verdict.NOT_ASKED, "refused: no such column: file")
+    assert found["order"].verdict is Verdict.HOLDS
+
+
 def test_what_fails_together_alone_is_isolated():
     def fails(batches):
         empty, many = not all(batches), len(list(filter(None, batches))) > 6
