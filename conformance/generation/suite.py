@@ -49,9 +49,6 @@ KINDS = (REORDERINGS, (SPLIT, MERGE), (RENAME, REDELIVER))
 TWICE = 2
 """How many cases put a guarantee to the test under each change of a case, if so many can."""
 
-IN_A_ROW = 9
-"""The most cases of a program in one row that changes something."""
-
 Goal = tuple[str, str]
 """(guarantee, perturbation) of a program, by id."""
 
@@ -208,7 +205,7 @@ class Suite:
                 continue
             sparse = any(perturbation.sparse for perturbation, _ in parts)
             left, number = list(of_timeline.get(row.timeline.timeline, [])), 0
-            while left and number < (1 if sparse else IN_A_ROW):
+            while left and not (number and sparse):
                 # The case that shows most of what this row promises and few cases have shown.
                 gain = {b.id: _owed(asked, [g for g, _ in tested[b.id]], parts, met) for b in left}
                 left.sort(key=lambda base: -gain[base.id])

@@ -15,7 +15,7 @@ from drawn import SEED, WANTED, suite_of
 from conformance.generation.pool import carried, draw_cases
 from conformance.generation.readings import exercised_by_any_reading
 from conformance.generation.small import small_schedules
-from conformance.generation.suite import IN_A_ROW, Scope, Suite, family_of
+from conformance.generation.suite import Scope, Suite, family_of
 from conformance.generation.timelines import MONTH, ONE_BUNDLE, SLOTS, Family, draw_timelines, families_of
 from conformance.judgement.reference import reference_traces
 from conformance.model.case import Case, program_ref
@@ -276,14 +276,6 @@ def test_twins_share_few_timelines(twins):
     timelines = {case.schedule.timeline for case in twins}
     mine = suite_of([scenario_of("per-key-counting")])
     assert len(timelines) <= 2 * len(mine.rows) + 20
-    of_rows = Counter(
-        (program_ref(case.scenario, case.program), case.schedule.timeline) for case in twins if _of_a_row(case)
-    )
-    assert max(of_rows.values()) <= 2 * IN_A_ROW
-
-
-def _of_a_row(case):
-    return any(name not in BY_ID or not BY_ID[name].keeps_timeline for name in factors_of(case.perturbation))
 
 
 def test_each_relation_is_put_to_the_test_under_each_change_it_is_about(cases):
