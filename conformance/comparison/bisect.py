@@ -11,11 +11,13 @@ from dataclasses import dataclass
 
 from packaging.version import InvalidVersion, Version
 
+from conformance.support.reading import BadInput
+
 INDEX = "https://pypi.org/simple"
 FORMAT = "application/vnd.pypi.simple.v1+json"
 
 
-class CannotBisect(ValueError):
+class CannotBisect(BadInput):
     """The two ends do not differ, or there is nothing to ask. The message says which."""
 
 

@@ -19,6 +19,7 @@ from conformance.results.results import Results
 from conformance.results.store import write_cases
 from conformance.run.drawing import batches
 from conformance.run.options import Options
+from conformance.support.reading import BadInput
 from conformance.support.writing import write_whole
 
 
@@ -54,7 +55,7 @@ class Resumed:
         return f"{len(self.kept)} of {asked}"
 
 
-class UnreadableCheckpoints(ValueError):
+class UnreadableCheckpoints(BadInput):
     """A file that holds no ``Resumed``."""
 
 

@@ -16,9 +16,10 @@ from conformance.judgement.cell import AS_DRAWN, Verdict
 from conformance.results.baseline import Baseline, Place, Standing
 from conformance.results.changes import implied
 from conformance.support.naming import counted
+from conformance.support.reading import BadInput
 
 
-class Refused(ValueError):
+class Refused(BadInput):
     """The two sides cannot be compared, or an expectation matches nothing. The message gives the reason and the
     remedy."""
 

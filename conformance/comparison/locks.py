@@ -17,7 +17,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
-from conformance.support.reading import tables_of, text_of
+from conformance.support.reading import BadInput, tables_of, text_of
 
 TOML = (".lock", ".toml")
 """The endings of lock files. A file with any other ending is read as requirements."""
@@ -26,7 +26,7 @@ MARKERS = ("marker", "markers", "resolution-markers")
 """The keys under which ``pylock.toml``, ``poetry.lock`` and ``uv.lock`` say for which machines a release is."""
 
 
-class UnusableLock(ValueError):
+class UnusableLock(BadInput):
     """A file that does not say which release of a package is in use. The message says which file, and why."""
 
 

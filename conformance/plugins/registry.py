@@ -17,10 +17,11 @@ from conformance.plugins.loading import Loaded, asked, loaded, narrowed
 from conformance.plugins.points import load, registered
 from conformance.plugins.settings import configured, declared_by, values
 from conformance.support.naming import unknown
+from conformance.support.reading import BadInput
 from conformance.support.release import Release
 
 
-class UnknownName(ValueError):
+class UnknownName(BadInput):
     """Nothing is registered under a name. The message lists the registered names."""
 
 

@@ -29,7 +29,7 @@ from conformance.results.subject import SubjectRecord
 from conformance.results.witness import UnreadableWitness, Witness
 from conformance.support.naming import counted
 from conformance.support.plain import Plain
-from conformance.support.reading import json_of
+from conformance.support.reading import BadInput, json_of
 from conformance.support.writing import write_whole
 
 SCHEMA = "conformance/results/5"
@@ -38,7 +38,7 @@ RESULTS = "results.json.gz"
 """The name of the file that a run writes."""
 
 
-class UnreadableResults(ValueError):
+class UnreadableResults(BadInput):
     """A file is not a results file that this version can read. The message says what is wrong with it."""
 
 

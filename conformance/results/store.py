@@ -29,14 +29,15 @@ from conformance.model.values import canonical
 from conformance.plugins.adapter import adapter_digest
 from conformance.plugins.registry import load_engine
 from conformance.results import tables
+from conformance.support.reading import BadInput
 from conformance.support.writing import write_whole
 
 
-class UnusableCases(ValueError):
+class UnusableCases(BadInput):
     """A file of cases cannot be read, or lacks a case that it names. The message says which."""
 
 
-class UnusableTraces(ValueError):
+class UnusableTraces(BadInput):
     """A folder is not the folder of a run with traces. The message says why."""
 
 

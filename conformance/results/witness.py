@@ -19,7 +19,7 @@ from conformance.model.trace import DRAIN, Trace
 from conformance.model.values import Json, canonical, digest
 from conformance.plugins.points import HOME, PACKAGE, checkout
 from conformance.support.plain import Plain
-from conformance.support.reading import json_of, text_of
+from conformance.support.reading import BadInput, json_of, text_of
 from conformance.support.writing import write_whole
 
 SCHEMA = "conformance/witness/2"
@@ -49,7 +49,7 @@ INTERPRETERS = {"python", "java"}
 """Versions that do not affect whether a witness is confirmed on an engine."""
 
 
-class UnreadableWitness(ValueError):
+class UnreadableWitness(BadInput):
     """A file that is not a witness of this version, or that was edited; the message says which."""
 
 

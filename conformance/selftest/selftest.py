@@ -19,7 +19,7 @@ from conformance.model.scenario import Scenario
 from conformance.plugins.registry import UnknownName, load_engine, mutant_engine
 from conformance.run.processes import answers, workers
 from conformance.selftest.power import Row
-from conformance.support.reading import text_of
+from conformance.support.reading import BadInput, text_of
 from conformance.support.writing import write_whole
 
 SCHEMA = "conformance/selftest/1"
@@ -41,7 +41,7 @@ FEW = 4
 """On so many cases mutants are asked for a guarantee that none has broken, before they are asked on all."""
 
 
-class UnreadableSelfTest(ValueError):
+class UnreadableSelfTest(BadInput):
     """A file that is not a self-test of this version; the message says what is wrong with it."""
 
 
