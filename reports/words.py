@@ -15,6 +15,7 @@ from conformance.model.values import canonical, spelled
 from conformance.results.changes import Change
 from conformance.results.results import Results
 from conformance.results.witness import Witness
+from conformance.support.grouping import grouped
 
 SYMBOLS = {
     Verdict.HOLDS: "✓",
@@ -173,10 +174,11 @@ def timeline(schedule: Schedule, trace: Trace) -> Iterator[str]:
 
 def step_by_step(schedule: Schedule, traces: Mapping[str, Trace]) -> Iterator[str]:
     """A schedule step by step, with the output of each of some traces under the trace's name."""
-    out: dict[int, list[str]] = {}
-    for name, trace in traces.items():
-        for emission in trace.emissions:
-            out.setdefault(emission.step, []).append(f"    {name} {_emitted(emission, schedule)}")
+    out = grouped(
+        (emission.step, f"    {name} {_emitted(emission, schedule)}")
+        for name, trace in traces.items()
+        for emission in trace.emissions
+    )
     origin = schedule.advances[0].watermark
     yield f"times in ms after the first watermark, {origin} ms since the epoch"
     for step in schedule.steps:
@@ -229,9 +231,7 @@ def amount(number: int, what: str, plural: str = "s") -> str:
 def replayed(results: Results, quiet: str) -> list[str]:
     """The answers of the stored witnesses, a line for each answer; those that gave another one than ``quiet`` are
     named."""
-    names: dict[str, list[str]] = {}
-    for replay in results.replays:
-        names.setdefault(replay.answer, []).append(replay.witness)
+    names = grouped((replay.answer, replay.witness) for replay in results.replays)
     return [
         f"stored witnesses: {len(found)} {answer}" + (f": {', '.join(found)}" if answer != quiet else "")
         for answer, found in names.items()

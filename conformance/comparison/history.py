@@ -23,6 +23,7 @@ from conformance.results.baseline import Baseline, Standing, UnreadableBaseline
 from conformance.results.changes import DECIDED
 from conformance.results.results import RESULTS
 from conformance.results.witness import CONFIRMATIONS
+from conformance.support.grouping import grouped
 
 Row = tuple[str, str, str]
 """(engine, scenario, guarantee), by their ids, the engine without a version."""
@@ -308,11 +309,12 @@ def _measured(
 
 def _stages(framework: str, releases: Sequence[Measured], courses: Sequence[Course]) -> Iterator[Stage]:
     """Releases are put together as long as no row changes and the same engines can be asked something."""
-    turns: dict[str, list[Turn]] = {}
-    for course in courses:
-        for one, two in pairwise(course.points) if course.framework == framework else ():
-            if not one.alike(two):
-                turns.setdefault(two.version, []).append(Turn(course, one, two))
+    turns = grouped(
+        (two.version, Turn(course, one, two))
+        for course in courses
+        for one, two in (pairwise(course.points) if course.framework == framework else ())
+        if not one.alike(two)
+    )
     stage = Stage(framework, (releases[0],))
     for before, release in pairwise(releases):
         both = {*before.engines} & {*release.engines}

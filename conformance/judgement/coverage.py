@@ -10,8 +10,9 @@ from collections.abc import Iterable, Iterator
 from conformance.judgement.known import Known
 from conformance.model.case import Case
 from conformance.model.program import Program
-from conformance.model.schedule import Arrival, Crash, Schedule
+from conformance.model.schedule import Crash, Schedule
 from conformance.model.steps import CRASH_POINTS
+from conformance.support.grouping import grouped
 
 LATE = "late"
 AT_WATERMARK = "at the watermark"
@@ -94,9 +95,7 @@ def in_order(found: Counter[str]) -> dict[str, int]:
 
 def _of_elements(schedule: Schedule) -> Iterator[str]:
     arrivals = schedule.arrivals
-    by_key: dict[str, list[Arrival]] = {}
-    for arrival in arrivals:
-        by_key.setdefault(arrival.event.key, []).append(arrival)
+    by_key = grouped((arrival.event.key, arrival) for arrival in arrivals)
     times = [[a.event.event_time for a in mine] for mine in by_key.values()]
     used = {a.step for a in arrivals}
     intervals = {schedule.intervals[step] for step in used}

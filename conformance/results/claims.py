@@ -99,10 +99,7 @@ def quoted(results: Results, claims: Iterable[Claim]) -> list[Claim]:
 def decide(claims: Iterable[Claim], results: Results, probed: Mapping[str, Probed]) -> list[Decision]:
     """The answer of results to each claim, in the order of the claims. ``probed``: claim -> result of its probe. A cell
     that contradicts a claim by holding has the witness against its opposite."""
-    cells: dict[tuple[tuple[str, str], str], list[MatrixCell]] = {}
-    for cell in results.cells:
-        cells.setdefault((cell.row, cell.engine), []).append(cell)
-    engines = results.engines
+    cells, engines = results.by_row, results.engines
     return [_decide(claim, engines, results, cells, probed.get(claim.id)) for claim in claims]
 
 

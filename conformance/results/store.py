@@ -21,7 +21,7 @@ from typing import Any
 import pyarrow as pa
 
 from conformance.judgement.evidence import Runs, Traces
-from conformance.model.case import Case, program_ref
+from conformance.model.case import Case
 from conformance.model.engine import EngineInfo
 from conformance.model.feature import Feature
 from conformance.model.scenario import Scenario, programs_of
@@ -179,7 +179,7 @@ def read_cases(path: Path, scenarios: Iterable[Scenario]) -> Iterator[list[Case]
             found = tables.cases_of(tables.read(file))
         except (OSError, pa.ArrowException, KeyError, ValueError) as error:
             raise UnusableCases(f"cannot read cases from {file}: {str(error).splitlines()[0]}") from None
-        cases = [case for case in found if program_ref(case.scenario, case.program) in known]
+        cases = [case for case in found if case.ref in known]
         ids = {case.id for case in cases}
         if len(ids) != len(cases) or ids & seen:
             raise UnusableCases(f"{file} holds a case twice")

@@ -18,7 +18,7 @@ from conformance.judgement.batches import Judgement
 from conformance.judgement.cell import MatrixCell, Verdict
 from conformance.judgement.evidence import Against, ReferenceTraces, Unjudgeable, speaks_against
 from conformance.judgement.verdict import not_run_alone, still_violated
-from conformance.model.case import Case, program_ref
+from conformance.model.case import Case
 from conformance.model.engine import EngineInfo, bare
 from conformance.model.scenario import Guarantee, Scenario, programs_of
 from conformance.plugins.points import DISTRIBUTION
@@ -106,7 +106,7 @@ class _Check:
         )
 
     def _mine(self, cases: list[Case]) -> list[Case]:
-        return [case for case in cases if program_ref(case.scenario, case.program) in self.programs]
+        return [case for case in cases if case.ref in self.programs]
 
     def _judgement(self, info: EngineInfo) -> Judgement:
         judgement = Judgement(self.scenarios, info)
@@ -145,7 +145,7 @@ class _Check:
         traces = {case.id: witness.seen}
         if base and witness.base_seen:
             traces[base.id] = witness.base_seen
-        program = self.programs[program_ref(case.scenario, case.program)]
+        program = self.programs[case.ref]
         with suppress(Unjudgeable):
             return speaks_against(program, guarantee, base, case, traces, reference)
         return ""

@@ -23,6 +23,7 @@ from conformance.reports.words import STANDINGS, amount, reason_of, replay_comma
 from conformance.results.record import GuaranteeRecord
 from conformance.results.results import Results
 from conformance.results.witness import Witness
+from conformance.support.grouping import grouped
 
 LETTERS = {
     Verdict.HOLDS: "h",
@@ -210,10 +211,7 @@ class GuaranteeRow:
     @property
     def lacking(self) -> list[list[Entry]]:
         """The quiet entries of engines that cannot be asked, those that lack the same together."""
-        found: dict[int, list[Entry]] = {}
-        for entry in self.entries:
-            if entry.quiet and entry.lack is not None:
-                found.setdefault(entry.lack, []).append(entry)
+        found = grouped((entry.lack, entry) for entry in self.entries if entry.quiet and entry.lack is not None)
         return list(found.values())
 
 
@@ -377,7 +375,6 @@ def _had(columns: Iterable[Iterable[Entry]]) -> str:
 
 
 def _by_program(run: Results) -> dict[tuple[str, str, str], list[Stability]]:
-    found: dict[tuple[str, str, str], list[Stability]] = {}
-    for stability in run.stability:
-        found.setdefault((stability.scenario, stability.program, stability.engine), []).append(stability)
-    return found
+    return grouped(
+        ((stability.scenario, stability.program, stability.engine), stability) for stability in run.stability
+    )

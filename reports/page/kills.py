@@ -12,6 +12,7 @@ from conformance.reports.page.pages import framed
 from conformance.reports.words import amount
 from conformance.selftest.power import Power
 from conformance.selftest.selftest import SelfTest
+from conformance.support.grouping import grouped
 
 
 def _scenarios(found: SelfTest) -> list[str]:
@@ -68,9 +69,7 @@ def show_some(found: SelfTest, console: Console) -> None:
         mine = [rows for rows in found.kills.values() if row in rows]
         table.add_row("/".join(row), str(len(mine) or "nothing"), str(sum(len(rows) == 1 for rows in mine) or ""))
     console.print(table)
-    by_number: dict[int, list[str]] = {}
-    for mutant, rows in found.kills.items():
-        by_number.setdefault(len(rows), []).append(mutant)
+    by_number = grouped((len(rows), mutant) for mutant, rows in found.kills.items())
     for number, mutants in sorted(by_number.items()):
         say(f"caught by {number} guarantee{'s' if number > 1 else ''}: {', '.join(mutants)}")
     if found.let_through:

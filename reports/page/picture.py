@@ -17,6 +17,7 @@ from conformance.model.values import Json, canonical, spelled
 from conformance.reports.page.panels import Panel
 from conformance.reports.page.style import LIGHT, STYLE
 from conformance.reports.words import amount, legal, met, relative, shortened
+from conformance.support.grouping import grouped
 
 LEFT, TOP, LINE, CHAR = 64, 40, 15, 6.7
 """Sizes in px: room for labels at the left and top, the distance of lines of text, a character's width."""
@@ -169,9 +170,7 @@ def _drawn(panel: Panel) -> Element:
 
 
 def _columns(panel: Panel) -> list[_Column]:
-    out: dict[int, list[Emission]] = {}
-    for emission in panel.trace.emissions:
-        out.setdefault(emission.step, []).append(emission)
+    out = grouped((emission.step, emission) for emission in panel.trace.emissions)
     columns, left = [], float(LEFT)
     steps: list[Step | None] = [*panel.schedule.steps, *([None] if DRAIN in out else [])]
     for step in steps:

@@ -31,6 +31,7 @@ from conformance.results.claims import Answer, Decision, OnEngine, all_decisions
 from conformance.results.record import EngineRecord, FeatureRecord, RunRecord
 from conformance.results.results import Results
 from conformance.selftest.power import Power
+from conformance.support.grouping import grouped
 
 
 @dataclass(frozen=True)
@@ -118,10 +119,7 @@ class EngineLine:
 
     @property
     def lacking(self) -> list[tuple[list[str], FeatureRecord]]:
-        found: dict[FeatureRecord, list[str]] = {}
-        for name, feature in self.record.features.items():
-            if feature.how != NATIVE.how:
-                found.setdefault(feature, []).append(name)
+        found = grouped((feature, name) for name, feature in self.record.features.items() if feature.how != NATIVE.how)
         return [(names, feature) for feature, names in found.items()]
 
 

@@ -16,6 +16,7 @@ from conformance.comparison.history import Course, History, Point, Stage
 from conformance.judgement.cell import Verdict
 from conformance.reports.site.places import WORDS, Texts, of_engine, of_guarantee, place, since, standing
 from conformance.reports.words import STANDINGS, legal
+from conformance.support.grouping import grouped
 
 ATOM = "http://www.w3.org/2005/Atom"
 
@@ -105,10 +106,7 @@ def _index(templates: Environment, history: History) -> str:
 
 
 def _by_guarantee(history: History) -> dict[tuple[str, str], list[Course]]:
-    found: dict[tuple[str, str], list[Course]] = {}
-    for course in history.courses.values():
-        found.setdefault((course.scenario, course.guarantee), []).append(course)
-    return found
+    return grouped(((course.scenario, course.guarantee), course) for course in history.courses.values())
 
 
 def feed(history: History, texts: Texts, url: str = "") -> str:

@@ -12,6 +12,7 @@ from conformance.reports.text.times import seconds_of
 from conformance.reports.words import claim, legal, not_run, reason_of, replay_command, shortened
 from conformance.results.report import Report
 from conformance.results.results import Results
+from conformance.support.grouping import grouped
 
 TAGS = {
     Verdict.VIOLATED: "failure",
@@ -85,9 +86,7 @@ def _tell(case: ElementTree.Element, row: Folded, cells: Sequence[MatrixCell], u
 def _properties(suite: ElementTree.Element, usual: Mapping[str, str], rows: Iterable[Folded]) -> None:
     """What an engine usually lacks, with the perturbations that it therefore cannot be asked about; and why, where the
     engine says so."""
-    under: dict[str, list[str]] = {}
-    for perturbation, lacking in usual.items():
-        under.setdefault(lacking, []).append(perturbation)
+    under = grouped((lacking, perturbation) for perturbation, lacking in usual.items())
     found = [(f"lacks {lacking}", ", ".join(names)) for lacking, names in under.items()]
     if found:
         found.append((AS_USUAL, "the perturbations of a row that its test case does not name"))
