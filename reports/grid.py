@@ -14,7 +14,8 @@ from conformance.model.scenario import slug
 from conformance.model.values import digest
 from conformance.reports.words import change_in_words, labels
 from conformance.results.baseline import Baseline
-from conformance.results.changes import Changes, successive
+from conformance.results.changes import Change, Changes, successive
+from conformance.results.claims import OnEngine
 from conformance.results.record import EngineRecord, ScenarioRecord
 from conformance.results.results import Results
 from conformance.support.grouping import grouped
@@ -108,6 +109,19 @@ class Grid:
         """The name of a cell in links; of several runs the last has the plain one."""
         named = f"c{digest([row, engine])[:7]}"
         return self._anchors.of(named if run == len(self.runs) - 1 else f"{named}@{run + 1}", (run, row, engine))
+
+    def change_anchor(self, number: int, change: Change) -> str:
+        """The name in links of what changed up to a run; "" where the page has no such cell."""
+        row = change.scenario, change.about
+        there = [run for run in range(number + 1) if (row, change.engine) in self.folded[run]]
+        if change.of_program:
+            return "stability"
+        return self.anchor(there[-1], row, change.engine) if there else ""
+
+    def claim_anchor(self, on: OnEngine) -> str:
+        """The name in links of what decides a claim on an engine of the last run."""
+        last = len(self.runs) - 1
+        return self.anchor(last, on.because[0].row, on.engine) if on.because else self.engine_anchor(last, on.engine)
 
     def engine_anchor(self, run: int, engine: str) -> str:
         """The name of an engine's part of the page in links."""

@@ -94,11 +94,6 @@ def claim(results: Results, row: tuple[str, str]) -> str:
     return results.scenarios[row[0]].guarantees[row[1]].claim
 
 
-def not_run(results: Results) -> list[tuple[str, str]]:
-    """(engine, reason) for each engine that did not run, or not to its end."""
-    return [(name, found.failure) for name, found in results.environment.items() if found.failure]
-
-
 def labels(runs: Sequence[Results]) -> list[str]:
     """A short name for each of several runs: the versions in which it differs from the others, or its number."""
     named = [dict(v for engine in run.engines if (v := run.environment[engine].framework)) for run in runs]

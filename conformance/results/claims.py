@@ -16,6 +16,7 @@ from conformance.model.engine import bare, is_accepted
 from conformance.model.scenario import opposite_of
 from conformance.results.catalogue import Claim, Condition, Document, catalogue
 from conformance.results.results import Results
+from conformance.support.grouping import grouped
 
 
 class Answer(Enum):
@@ -65,8 +66,11 @@ class Decision:
     engines: tuple[OnEngine, ...] = ()
     probed: Probed | None = None
 
-    def of(self, answer: Answer) -> list[OnEngine]:
-        return [found for found in self.engines if found.answer is answer]
+    @property
+    def by_answer(self) -> dict[Answer, list[OnEngine]]:
+        """The engines that were asked, by what they say, the most telling answer first."""
+        found = grouped((on.answer, on) for on in self.engines)
+        return {answer: found[answer] for answer in Answer if answer in found and answer is not Answer.NOT_ASKED}
 
 
 @cache

@@ -76,6 +76,17 @@ class Results(Plain):
         return [engine for engine in self.environment if engine in with_cells]
 
     @property
+    def not_run(self) -> list[tuple[str, str]]:
+        """(engine, reason) for each engine that did not run, or not to its end."""
+        return [(name, found.failure) for name, found in self.environment.items() if found.failure]
+
+    @property
+    def frameworks(self) -> list[str]:
+        """The frameworks of its engines, with their releases, in words."""
+        found = (self.environment[engine].framework for engine in self.engines)
+        return list(dict.fromkeys(" ".join(named) for named in found if named))
+
+    @property
     def columns(self) -> dict[str, list[str]]:
         """Column of the matrix -> the engines in it: one engine, or all engines of a framework that run a native
         operator."""

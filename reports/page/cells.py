@@ -20,7 +20,7 @@ from conformance.reports.page.panels import panels
 from conformance.reports.perturbations import UNDECIDED, Part, counts, in_short, not_exercised, told
 from conformance.reports.witnesses import alone_lines, witness_lines
 from conformance.reports.words import STANDINGS, amount, reason_of, replay_command, some, standing
-from conformance.results.record import GuaranteeRecord
+from conformance.results.record import EngineRecord, GuaranteeRecord
 from conformance.results.results import Results
 from conformance.results.witness import Witness
 from conformance.support.grouping import grouped
@@ -73,24 +73,6 @@ class Evidence:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """The engine of a cell, in one run.
-
-    Attributes:
-        run: the label of the run.
-        about: the anchor of the engine's description.
-        age: how old its evidence is, "" where this run asked the engine.
-    """
-
-    id: str
-    run: str
-    about: str
-    native_operator: str
-    versions: str
-    age: str
-
-
-@dataclass(frozen=True)
 class Past:
     """What became of a cell.
 
@@ -111,6 +93,9 @@ class Entry:
     """A cell of the matrix, and its evidence.
 
     Attributes:
+        record: its engine.
+        run: the label of its run.
+        about: the anchor of the engine's description.
         letters: the place in ``Cells.letters`` of its verdicts under each perturbation.
         advice: the number of the advice on it, see ``leads.Leads``. None without advice.
         findings: the numbers of the findings that it shows.
@@ -125,7 +110,9 @@ class Entry:
 
     anchor: str
     cell: Folded
-    engine: Asked
+    record: EngineRecord
+    run: str
+    about: str
     past: Past
     letters: int
     advice: int | None
@@ -277,7 +264,6 @@ class Cells:
     def _entry(self, run: int, row: Row, engine: str, under: tuple[str, ...]) -> Entry:
         grid = self._grid
         parts, cell = grid.cells[run][row, engine], grid.folded[run][row, engine]
-        record = grid.runs[run].environment[engine]
         by_perturbation = {part.perturbation: LETTERS[part.verdict] for part in parts}
         letters = "".join(by_perturbation.get(name, "-") for name in grid.perturbations)
         found_under = {part.perturbation: (part.verdict.value, in_short(part)) for part in parts}
@@ -286,12 +272,13 @@ class Cells:
         if found:
             cell = replace(cell, reason=found[0][0].reason, intermittent=found[0][0].intermittent)
         before, flips = grid.before(run, row, engine)
-        about, versions = grid.engine_anchor(run, engine), " ".join(record.framework or ())
         violated, lacking = cell.verdict is Verdict.VIOLATED, cell.verdict is Verdict.UNSUPPORTED
         return Entry(
             anchor=grid.anchor(run, row, engine),
             cell=cell,
-            engine=Asked(engine, grid.labels[run], about, record.native_operator, versions, record.age),
+            record=grid.runs[run].environment[engine],
+            run=grid.labels[run],
+            about=grid.engine_anchor(run, engine),
             past=Past(standing(before) if before else "", tuple(flips), self._leads.since(row, engine)),
             letters=self.letters.setdefault(letters.rstrip("-"), len(self.letters)),
             advice=self._leads.advice_on(row, engine) if violated else None,
@@ -343,7 +330,7 @@ def _each_witness_once(columns: Iterable[Iterable[Entry]]) -> tuple[tuple[Entry,
         if same := next(
             (earlier for earlier in shown if earlier.witness and earlier.witness.seen == entry.witness.seen), None
         ):
-            title = " ".join(filter(None, [same.engine.id, same.engine.run]))
+            title = " ".join(filter(None, [same.cell.engine, same.run]))
             link = Link(same.anchor, title, whole=same.witness == entry.witness)
             return replace(entry, witness=replace(entry.witness, same=link))
         shown.append(entry)

@@ -15,6 +15,7 @@ from markupsafe import Markup
 
 from conformance.model.engine import bare
 from conformance.model.perturbation import BY_ID
+from conformance.reports import words
 from conformance.reports.advice import known_advice
 from conformance.reports.grades import WEAKEST_FIRST
 from conformance.reports.grid import Grid
@@ -25,6 +26,7 @@ from conformance.reports.page.kills import arranged
 from conformance.reports.page.leads import Leads
 from conformance.reports.page.moves import Moves, known_as
 from conformance.reports.page.pages import Parts, framed
+from conformance.reports.text import claims as claimed
 from conformance.reports.words import OTHER_CASES, STANDINGS
 from conformance.results.report import Report
 from conformance.results.results import Results
@@ -54,7 +56,10 @@ def render(
     return framed(
         "matrix.html.j2",
         SCRIPTS,
-        runs=sections.run_lines(grid),
+        grid=grid,
+        runs=list(zip(runs, grid.labels, strict=True)),
+        words=words,
+        claimed=claimed,
         families=grid.families,
         doings=overview.doings(grid, known_advice()),
         moves=Moves(grid, known_advice()),
@@ -91,7 +96,6 @@ def render(
         crashes=crashes.lines(grid),
         crash_points=crashes.POINTS,
         type_words=types.WORDS,
-        changed=sections.changed(grid),
         checkpoints=checkpoints.tables(bare(name) for run in runs for name in run.engines),
         other_cases=OTHER_CASES,
         engines=sections.engines(grid, powers),

@@ -182,10 +182,9 @@ def _changes(grid: Grid) -> Iterator[tuple[str, list[Difference]]]:
         for change in between:
             if Verdict.UNKNOWN.value in (change.before, change.after) or bare(change.engine) not in real:
                 continue
-            row = (change.scenario, change.about)
-            there = [n for n in range(number + 1) if (row, change.engine) in grid.folded[n]]
-            if not change.of_program and there:
-                link = Link(change.engine, grid.anchor(there[-1], row, change.engine))
+            anchor = grid.change_anchor(number, change)
+            if anchor and not change.of_program:
+                link = Link(change.engine, anchor)
                 claim = Link(change_in_words(change), link.anchor)
                 found.append(Difference(changed_claim(grid.runs, change), (link,), claim, "", (1, 1)))
         yield f"Upgrade {grid.labels[number - 1]} → {grid.labels[number]}", found

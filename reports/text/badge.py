@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
 from conformance.judgement.cell import Verdict
-from conformance.reports.words import not_run, standings
+from conformance.reports.words import standings
 from conformance.results.report import Report
 from conformance.results.results import Results
 
@@ -24,7 +24,7 @@ def render(runs: Sequence[Results]) -> str:
     results = runs[-1]
     counts = standings(row for rows in results.folded().values() for row in rows.values())
     said = [f"{n} {word.replace('-', ' ')}" for word, n in counts.items() if n and word != Verdict.UNSUPPORTED.value]
-    stopped = len(not_run(results))
+    stopped = len(results.not_run)
     said += [f"{stopped} engine{'s' if stopped > 1 else ''} failed"] if stopped else []
     said += ["partial"] if results.run.partial else ["brief"] if results.run.brief else []
     broken = stopped or results.run.partial or counts[Verdict.ERROR.value]

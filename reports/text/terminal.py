@@ -32,7 +32,6 @@ from conformance.reports.words import (
     amount,
     claim,
     mark,
-    not_run,
     replayed,
     shown,
     standings,
@@ -198,7 +197,7 @@ def summary(results: Results, console: Console) -> None:
     """The matrix as a table, then a line with the reason for every verdict other than "holds". An engine that was given
     up has one line for all that it did not answer."""
     folded = results.folded()
-    given_up = dict(not_run(results))
+    given_up = dict(results.not_run)
     table = Table(title="Which guarantee holds where", title_justify="left", show_lines=False)
     table.add_column("guarantee", overflow="fold")
     columns = results.columns
