@@ -17,6 +17,7 @@ from conformance.model.scenario import opposite_of
 from conformance.results.catalogue import Claim, Condition, Document, catalogue
 from conformance.results.results import Results
 from conformance.support.grouping import grouped
+from conformance.support.plain import Plain
 
 
 class Answer(Enum):
@@ -30,7 +31,7 @@ class Answer(Enum):
 
 
 @dataclass(frozen=True)
-class Probed:
+class Probed(Plain):
     """The result of a probe.
 
     Attributes:
@@ -77,10 +78,7 @@ class Decision:
 def probed() -> dict[str, Probed]:
     """Claim -> result of its probe at the last run of the probes."""
     data = json.loads(files("conformance.results").joinpath("claims_probed.json").read_text(encoding="utf-8"))
-    return {
-        name: Probed(Answer(found["answer"]), found["seen"], found["script"], found["versions"])
-        for name, found in data.items()
-    }
+    return {name: Probed.from_json(found) for name, found in data.items()}
 
 
 def quoted(results: Results, claims: Iterable[Claim]) -> list[Claim]:

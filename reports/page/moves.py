@@ -15,23 +15,14 @@ from functools import cache
 from packaging.version import InvalidVersion, Version
 
 from conformance.judgement.agreement import REFERENCE
-from conformance.judgement.cell import Verdict
 from conformance.model.engine import CannotRun, Engine, bare
 from conformance.plugins.registry import UnknownName, load_engine, load_scenarios
 from conformance.reports.advice import Advice
 from conformance.reports.grid import FRAMEWORKS, Grid, Row
+from conformance.reports.page.cells import LETTERS
 from conformance.reports.page.leads import measured, paragraphs
 from conformance.reports.page.pages import in_base_85
 from conformance.results.baseline import Baseline, Standing
-
-LETTERS = {
-    Verdict.HOLDS: "h",
-    Verdict.VIOLATED: "v",
-    Verdict.UNSUPPORTED: "s",
-    Verdict.UNKNOWN: "u",
-    Verdict.ERROR: "e",
-}
-"""A verdict under a perturbation in what is packed for the script, "-" where it was not asked."""
 
 
 @dataclass(frozen=True)
