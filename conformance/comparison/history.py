@@ -14,7 +14,7 @@ from functools import cache
 from itertools import groupby, pairwise
 from pathlib import Path
 
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 from conformance.judgement.cell import Verdict
 from conformance.judgement.verdict import as_recorded, fold
@@ -24,6 +24,7 @@ from conformance.results.changes import DECIDED
 from conformance.results.results import RESULTS
 from conformance.results.witness import CONFIRMATIONS
 from conformance.support.grouping import grouped
+from conformance.support.release import version_in
 
 Row = tuple[str, str, str]
 """(engine, scenario, guarantee), by their ids, the engine without a version."""
@@ -255,12 +256,8 @@ def _places(found: Mapping[Path, Baseline]) -> dict[tuple[str, str], dict[str, P
 
 
 def _check(path: Path, engine: str, number: str) -> None:
-    try:
-        Version(number)
-    except InvalidVersion:
-        raise UnreadableBaseline(
-            f"{path}: {engine} has the version {number!r}, which has no place in an order"
-        ) from None
+    if not version_in(number):
+        raise UnreadableBaseline(f"{path}: {engine} has the version {number!r}, which has no place in an order")
 
 
 @cache

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 from conformance.judgement.agreement import REFERENCE
 from conformance.model.engine import CannotRun, Engine, bare
@@ -23,6 +23,7 @@ from conformance.reports.page.cells import LETTERS
 from conformance.reports.page.leads import measured, paragraphs
 from conformance.reports.page.pages import in_base_85
 from conformance.results.baseline import Baseline, Standing
+from conformance.support.release import version_in
 
 
 @dataclass(frozen=True)
@@ -63,11 +64,8 @@ class Moves:
 
 def _order(side: Side) -> tuple[bool, Version, bool, bool]:
     """What an engine's newest release is told by comes last: a run of the page, if that is whole, else a baseline."""
-    try:
-        version = Version(side.key.partition("@")[2].partition("+")[0].removesuffix(".measured").partition(".run")[0])
-    except InvalidVersion:
-        return True, Version("0"), side.whole, bool(side.anchors)
-    return False, version, side.whole, bool(side.anchors)
+    version = version_in(side.key.partition("@")[2].partition("+")[0].removesuffix(".measured").partition(".run")[0])
+    return version is None, version or Version("0"), side.whole, bool(side.anchors)
 
 
 def _sides(grid: Grid) -> Iterator[Side]:
@@ -99,10 +97,8 @@ def _sides(grid: Grid) -> Iterator[Side]:
 def _releases() -> Iterator[tuple[Version, Baseline]]:
     for baseline in measured().values():
         for number in {baseline.version(engine) for engine in baseline.engines} - {""}:
-            try:
-                yield Version(number), baseline
-            except InvalidVersion:
-                continue
+            if version := version_in(number):
+                yield version, baseline
 
 
 def _cells(baseline: Baseline) -> dict[str, dict[Row, dict[str, Standing]]]:
