@@ -4,6 +4,7 @@ text."""
 from __future__ import annotations
 
 import itertools
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -202,12 +203,7 @@ def shortened(text: str, most: int) -> str:
 
 def legal(text: str) -> str:
     """The text without the characters that XML 1.0 cannot carry."""
-    return "".join(
-        char
-        for char in text
-        if char in "\t\n\r"
-        or (ord(char) >= 0x20 and not 0xD800 <= ord(char) <= 0xDFFF and ord(char) not in (0xFFFE, 0xFFFF))
-    )
+    return re.sub(r"[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "", text)
 
 
 def coverage_line(cell: MatrixCell) -> str:
