@@ -59,12 +59,9 @@ class Store:
             with self._reading:
                 self._cases = number, cases
             yield cases
-        self._clear()
-        part.rename(self.folder / "cases")
-
-    def _clear(self) -> None:
         for name in ("cases", "traces", "handed", "checks"):
             shutil.rmtree(self.folder / name, ignore_errors=True)
+        part.rename(self.folder / "cases")
 
     @property
     def batches(self) -> list[int]:

@@ -64,13 +64,9 @@ class Confirmation(Plain):
     failed: int
     runs: int
 
-    def same_engine(self, other: Confirmation) -> bool:
-        """One engine in one version and configuration, whatever its adapter."""
-        return self.place == other.place
-
     @property
     def place(self) -> tuple[str, str]:
-        """The engine, its versions and its configuration, to be compared."""
+        """The engine, its versions and its configuration, to be compared: whatever its adapter."""
         return self.engine, canonical(dict(self.versions))
 
 
