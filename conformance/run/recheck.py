@@ -79,7 +79,6 @@ class _Check:
             for info in infos
             for cell, guarantee, against in judgements[info.id].cells()
         ]
-        compared = [info for info in infos if not (i := info.capabilities.native_operator) or i.compared]
         drawn, digest, timelines = 0, Digest(), set()
         for batch in self.store.batches:
             cases = self._mine(self.store.read_cases(batch))
@@ -101,7 +100,7 @@ class _Check:
             scenarios={scenario.id: ScenarioRecord.of(scenario) for scenario in self.scenarios},
             cells=cells,
             stability=[found for judgement in judgements.values() for found in judgement.stabilities()],
-            agreements=agreements_of(self.scenarios, compared, self.store, self.checks),
+            agreements=agreements_of(self.scenarios, infos, self.store, self.checks),
             witnesses=dict(sorted(self.witnesses.items())),
         )
 

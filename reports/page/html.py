@@ -27,7 +27,6 @@ from conformance.reports.page.leads import Leads
 from conformance.reports.page.moves import Moves, known_as
 from conformance.reports.page.pages import Parts, framed
 from conformance.reports.text import claims as claimed
-from conformance.reports.words import OTHER_CASES, STANDINGS
 from conformance.results.report import Report
 from conformance.results.results import Results
 from conformance.selftest.power import Power
@@ -60,13 +59,11 @@ def render(
         runs=list(zip(runs, grid.labels, strict=True)),
         words=words,
         claimed=claimed,
-        families=grid.families,
         doings=overview.doings(grid, known_advice()),
         moves=Moves(grid, known_advice()),
         map=overview.squares(grid),
         map_columns=overview.mapped(grid),
         columns=[column for column in grid.columns if not column.native],
-        all_columns=grid.columns,
         operators={
             s.id: [(n, c) for n, c in enumerate(grid.columns) if c.native and any(row.columns[n] for row in s.rows)]
             for s in scenarios
@@ -76,9 +73,8 @@ def render(
         scenarios=scenarios,
         many=MANY,
         leads=leads,
-        notes=list(cells.notes),
+        cells=cells,
         lacks=list(cells.lacks),
-        letters=list(cells.letters),
         titled={name: record.title for run in runs for name, record in run.environment.items() if record.title},
         named={
             name: known_as(record.title, record.framework[0] if record.framework else "")
@@ -86,9 +82,7 @@ def render(
             for name, record in run.environment.items()
         },
         parts=parts,
-        perturbations=grid.perturbations,
         titles={name: BY_ID[name].title for name in grid.perturbations if name in BY_ID},
-        standings=[(word, symbol, meaning) for word, (symbol, meaning) in STANDINGS.items()],
         subjects=list(subjects.tables(runs[-1])),
         verdicts=subjects.SHOWN,
         types=list(types.tables(grid)),
@@ -97,7 +91,6 @@ def render(
         crash_points=crashes.POINTS,
         type_words=types.WORDS,
         checkpoints=checkpoints.tables(bare(name) for run in runs for name in run.engines),
-        other_cases=OTHER_CASES,
         engines=sections.engines(grid, powers),
         claims=sections.claims(grid),
         stability=sections.stability(grid),

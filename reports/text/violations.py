@@ -89,24 +89,20 @@ def outlived(found: Violations) -> str:
 
 def engines_of(rows: Iterable[Folded], few: int = 3) -> str:
     """The engines of some rows, those with most of them first."""
-    names = [name for name, _ in Counter(row.engine for row in rows).most_common()]
-    return ", ".join(names[:few]) + (f" and {len(names) - few} more" if len(names) > few else "")
+    return some([name for name, _ in Counter(row.engine for row in rows).most_common()], few)
 
 
 def failures(results: Results, few: int = 3) -> list[str]:
     """The engines that did not run to their end, a line for each reason."""
     found = grouped((record.failure, name) for name, record in results.environment.items() if record.failure)
-    return [
-        f"{names[0] if len(names) == 1 else amount(len(names), 'engine')} did not run to "
-        f"{'its' if len(names) == 1 else 'their'} end: "
-        + shortened(why, 400)
-        + (
-            ""
-            if len(names) == 1
-            else f": {', '.join(names[:few])}" + (f" and {len(names) - few} more" if len(names) > few else "")
-        )
-        for why, names in found.items()
-    ]
+    lines = []
+    for why, names in found.items():
+        if len(names) == 1:
+            lines.append(f"{names[0]} did not run to its end: {shortened(why, 400)}")
+        else:
+            told = f"{amount(len(names), 'engine')} did not run to their end: {shortened(why, 400)}"
+            lines.append(f"{told}: {some(names, few)}")
+    return lines
 
 
 def of_subjects(results: Results) -> str:
