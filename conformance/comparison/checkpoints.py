@@ -54,6 +54,11 @@ class Resumed:
             return "–"
         return f"{len(self.kept)} of {asked}"
 
+    @property
+    def kind(self) -> str:
+        """ "violated" where a program does not go on, "holds" where all do, "" where nothing can be said."""
+        return "violated" if self.lost else "holds" if self.kept else ""
+
 
 class UnreadableCheckpoints(BadInput):
     """A file that holds no ``Resumed``."""

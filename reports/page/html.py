@@ -84,7 +84,6 @@ def render(
         parts=parts,
         titles={name: BY_ID[name].title for name in grid.perturbations if name in BY_ID},
         subjects=list(subjects.tables(runs[-1])),
-        verdicts=subjects.SHOWN,
         types=list(types.tables(grid)),
         plans=plans.view(grid),
         crashes=crashes.lines(grid),
