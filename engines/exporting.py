@@ -11,7 +11,7 @@ import builtins
 import math
 import re
 import textwrap
-from collections.abc import Collection, Container, Iterable, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import date, datetime
 from typing import Any, NamedTuple
@@ -90,8 +90,13 @@ def filled(text: str, asked: Exportable) -> str:
     windowing, numbers = asked.program.windowing, dict[str, Json](asked.program.parameters)
     if isinstance(windowing, FixedWindows):
         numbers |= {"size": windowing.size, "lateness": windowing.allowed_lateness}
-    for name, value in numbers.items():
-        text = text.replace(f"{{{name}}}", str(value))
+    return put_in(text, {f"{{{name}}}": str(value) for name, value in numbers.items()})
+
+
+def put_in(text: str, words: Mapping[str, str]) -> str:
+    """A text with words in the places that name them."""
+    for place, word in words.items():
+        text = text.replace(place, word)
     return text
 
 

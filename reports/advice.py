@@ -53,6 +53,15 @@ def known_advice() -> tuple[Advice, ...]:
     return tuple(read_advice(place)) if place else ()
 
 
+UNKNOWN_CAUSE = "no cause is known"
+
+
+def cause_of(row: Row, engine: str) -> str:
+    """What causes a violation, as the project's advice knows it."""
+    found = advice_on(row, engine)
+    return found.cause if found else UNKNOWN_CAUSE
+
+
 def advice_on(row: Row, engine: str) -> Advice | None:
     """The first of the project's advice that is about a violated guarantee on an engine."""
     return next((advice for advice in known_advice() if advice.about(row, engine)), None)

@@ -9,14 +9,16 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from conformance.judgement.agreement import REFERENCE
-from conformance.judgement.cell import Folded, MatrixCell, Verdict
+from conformance.judgement.cell import Folded, Verdict
 from conformance.model.scenario import slug
 from conformance.model.values import digest
 from conformance.reports.words import change_in_words, labels
 from conformance.results.baseline import Baseline
-from conformance.results.changes import Changes, successive
+from conformance.results.changes import Change, Changes, successive
+from conformance.results.claims import OnEngine
 from conformance.results.record import EngineRecord, ScenarioRecord
 from conformance.results.results import Results
+from conformance.support.grouping import grouped
 
 Row = tuple[str, str]
 """(scenario, guarantee), by their ids."""
@@ -58,12 +60,7 @@ class Grid:
         self.runs = runs
         self.labels = labels(runs) if len(runs) > 1 else [""]
         self.columns = list(_columns(runs))
-        self.cells: list[dict[tuple[Row, str], list[MatrixCell]]] = []
-        for run in runs:
-            groups: dict[tuple[Row, str], list[MatrixCell]] = {}
-            for cell in run.cells:
-                groups.setdefault((cell.row, cell.engine), []).append(cell)
-            self.cells.append(groups)
+        self.cells = [run.by_row for run in runs]
         self.folded = [
             {(row, engine): cell for row, found in run.folded().items() for engine, cell in found.items()}
             for run in runs
@@ -113,6 +110,19 @@ class Grid:
         named = f"c{digest([row, engine])[:7]}"
         return self._anchors.of(named if run == len(self.runs) - 1 else f"{named}@{run + 1}", (run, row, engine))
 
+    def change_anchor(self, number: int, change: Change) -> str:
+        """The name in links of what changed up to a run; "" where the page has no such cell."""
+        row = change.scenario, change.about
+        there = [run for run in range(number + 1) if (row, change.engine) in self.folded[run]]
+        if change.of_program:
+            return "stability"
+        return self.anchor(there[-1], row, change.engine) if there else ""
+
+    def claim_anchor(self, on: OnEngine) -> str:
+        """The name in links of what decides a claim on an engine of the last run."""
+        last = len(self.runs) - 1
+        return self.anchor(last, on.because[0].row, on.engine) if on.because else self.engine_anchor(last, on.engine)
+
     def engine_anchor(self, run: int, engine: str) -> str:
         """The name of an engine's part of the page in links."""
         return self._anchors.of(f"engine-{slug(engine)}-{run + 1}", (run, engine))
@@ -129,12 +139,8 @@ class Grid:
         """For each run but the first, what changed in its cells."""
         found: list[dict[tuple[Row, str], list[str]]] = []
         for _, between in self.changes:
-            flips: dict[tuple[Row, str], list[str]] = {}
-            for change in between:
-                if not change.of_program:
-                    place = (change.scenario, change.about), change.engine
-                    flips.setdefault(place, []).append(change_in_words(change))
-            found.append(flips)
+            flips = (change for change in between if not change.of_program)
+            found.append(grouped((((c.scenario, c.about), c.engine), change_in_words(c)) for c in flips))
         return found
 
 
@@ -205,11 +211,11 @@ def _columns(runs: Sequence[Results]) -> Iterator[Column]:
 
 def _shown(run: Results) -> dict[str, list[str]]:
     """Column -> its engines; a native operator has one of its own."""
-    found: dict[str, list[str]] = {}
-    for column, engines in run.columns.items():
-        for engine in engines:
-            found.setdefault(engine if run.environment[engine].native_operator else column, []).append(engine)
-    return found
+    return grouped(
+        (engine if run.environment[engine].native_operator else column, engine)
+        for column, engines in run.columns.items()
+        for engine in engines
+    )
 
 
 def _expressed(runs: Sequence[Results]) -> Counter[str]:

@@ -4,6 +4,7 @@ text."""
 from __future__ import annotations
 
 import itertools
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -15,6 +16,7 @@ from conformance.model.values import canonical, spelled
 from conformance.results.changes import Change
 from conformance.results.results import Results
 from conformance.results.witness import Witness
+from conformance.support.grouping import grouped
 
 SYMBOLS = {
     Verdict.HOLDS: "✓",
@@ -93,11 +95,6 @@ def claim(results: Results, row: tuple[str, str]) -> str:
     return results.scenarios[row[0]].guarantees[row[1]].claim
 
 
-def not_run(results: Results) -> list[tuple[str, str]]:
-    """(engine, reason) for each engine that did not run, or not to its end."""
-    return [(name, found.failure) for name, found in results.environment.items() if found.failure]
-
-
 def labels(runs: Sequence[Results]) -> list[str]:
     """A short name for each of several runs: the versions in which it differs from the others, or its number."""
     named = [dict(v for engine in run.engines if (v := run.environment[engine].framework)) for run in runs]
@@ -173,10 +170,11 @@ def timeline(schedule: Schedule, trace: Trace) -> Iterator[str]:
 
 def step_by_step(schedule: Schedule, traces: Mapping[str, Trace]) -> Iterator[str]:
     """A schedule step by step, with the output of each of some traces under the trace's name."""
-    out: dict[int, list[str]] = {}
-    for name, trace in traces.items():
-        for emission in trace.emissions:
-            out.setdefault(emission.step, []).append(f"    {name} {_emitted(emission, schedule)}")
+    out = grouped(
+        (emission.step, f"    {name} {_emitted(emission, schedule)}")
+        for name, trace in traces.items()
+        for emission in trace.emissions
+    )
     origin = schedule.advances[0].watermark
     yield f"times in ms after the first watermark, {origin} ms since the epoch"
     for step in schedule.steps:
@@ -205,12 +203,7 @@ def shortened(text: str, most: int) -> str:
 
 def legal(text: str) -> str:
     """The text without the characters that XML 1.0 cannot carry."""
-    return "".join(
-        char
-        for char in text
-        if char in "\t\n\r"
-        or (ord(char) >= 0x20 and not 0xD800 <= ord(char) <= 0xDFFF and ord(char) not in (0xFFFE, 0xFFFF))
-    )
+    return re.sub(r"[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "", text)
 
 
 def coverage_line(cell: MatrixCell) -> str:
@@ -229,9 +222,7 @@ def amount(number: int, what: str, plural: str = "s") -> str:
 def replayed(results: Results, quiet: str) -> list[str]:
     """The answers of the stored witnesses, a line for each answer; those that gave another one than ``quiet`` are
     named."""
-    names: dict[str, list[str]] = {}
-    for replay in results.replays:
-        names.setdefault(replay.answer, []).append(replay.witness)
+    names = grouped((replay.answer, replay.witness) for replay in results.replays)
     return [
         f"stored witnesses: {len(found)} {answer}" + (f": {', '.join(found)}" if answer != quiet else "")
         for answer, found in names.items()

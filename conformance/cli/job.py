@@ -16,6 +16,7 @@ from rich.console import Console
 from conformance.cli.hints import Unfinished
 from conformance.model.engine import CannotRun
 from conformance.plugins.registry import load_engine
+from conformance.reports.text.screen import say
 from conformance.results.baseline import Baseline, UnreadableBaseline
 from conformance.results.record import LEFT_OUT
 from conformance.results.report import run_reports
@@ -38,11 +39,6 @@ case of each program on each timeline. The quick run of 24 engines (316 cases) w
 
 def console() -> Console:
     return Console(width=None if sys.stdout.isatty() else 160)
-
-
-def say(console: Console, text: str, style: str = "") -> None:
-    """Prints a text as it is: nothing in it is markup, and no line is broken."""
-    console.print(text, style=style or None, markup=False, highlight=False, soft_wrap=True)
 
 
 def execute(options: Options, console: Console, verbose: bool = False) -> bool:

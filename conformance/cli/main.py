@@ -14,7 +14,10 @@ from typing import Any
 import click
 
 from conformance.cli.hints import Group, Unfinished, in_one_line
-from conformance.plugins.points import DISTRIBUTION, InvalidPlugin
+from conformance.model.export import CannotExport
+from conformance.model.schedule import InvalidSchedule
+from conformance.plugins.points import DISTRIBUTION
+from conformance.support.reading import BadInput
 from conformance.support.writing import NO_ROOM
 
 COMMANDS = {
@@ -73,52 +76,8 @@ class OneLine(Group):
             where = f": {error.filename}" if error.filename else ""
             kind = Unfinished if error.errno in NO_ROOM else click.UsageError
             raise kind(f"{error.strerror or error}{where}") from None
-        except Exception as error:
-            if isinstance(error, bad_input()):
-                raise click.UsageError(str(error)) from None
-            raise
-
-
-def bad_input() -> tuple[type[Exception], ...]:
-    """The errors that say in one line what is wrong with the input of a command."""
-    from conformance.comparison.bisect import CannotBisect
-    from conformance.comparison.checkpoints import UnreadableCheckpoints
-    from conformance.comparison.expectations import UnusableExpectations
-    from conformance.comparison.gate import Refused
-    from conformance.comparison.locks import UnusableLock
-    from conformance.comparison.recall import UnusableCatalogue
-    from conformance.model.export import CannotExport
-    from conformance.model.schedule import InvalidSchedule
-    from conformance.plugins.registry import UnknownName
-    from conformance.results.baseline import UnfitBaseline, UnreadableBaseline
-    from conformance.results.results import UnreadableResults
-    from conformance.results.store import UnusableCases, UnusableTraces
-    from conformance.results.witness import UnreadableWitness
-    from conformance.run.shards import UnusableShards
-    from conformance.selftest.power import UnreadablePower
-    from conformance.selftest.selftest import UnreadableSelfTest
-
-    return (
-        UnknownName,
-        InvalidPlugin,
-        Refused,
-        UnfitBaseline,
-        UnreadableBaseline,
-        UnreadableCheckpoints,
-        UnreadablePower,
-        UnreadableResults,
-        UnreadableSelfTest,
-        UnreadableWitness,
-        UnusableCases,
-        UnusableCatalogue,
-        UnusableExpectations,
-        UnusableLock,
-        UnusableShards,
-        UnusableTraces,
-        CannotBisect,
-        CannotExport,
-        InvalidSchedule,
-    )
+        except (BadInput, CannotExport, InvalidSchedule) as error:
+            raise click.UsageError(str(error)) from None
 
 
 @click.group(cls=OneLine, context_settings={"help_option_names": ["-h", "--help"]})

@@ -9,13 +9,16 @@ import urllib.request
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
+
+from conformance.support.reading import BadInput
+from conformance.support.release import version_in
 
 INDEX = "https://pypi.org/simple"
 FORMAT = "application/vnd.pypi.simple.v1+json"
 
 
-class CannotBisect(ValueError):
+class CannotBisect(BadInput):
     """The two ends do not differ, or there is nothing to ask. The message says which."""
 
 
@@ -53,12 +56,9 @@ def listed(found: dict[str, list[dict[str, object]]]) -> list[str]:
     for file in found["files"]:
         name = str(file["filename"]).removesuffix(".tar.gz").removesuffix(".zip")
         for part in name.split("-")[1:]:
-            try:
-                version = Version(part)
-            except InvalidVersion:
-                continue
-            versions[version] = versions.get(version, False) or not file.get("yanked")
-            break
+            if version := version_in(part):
+                versions[version] = versions.get(version, False) or not file.get("yanked")
+                break
     return [str(version) for version in sorted(versions) if versions[version] and not version.is_prerelease]
 
 

@@ -19,6 +19,7 @@ from conformance.results.results import Results
 from conformance.results.store import write_cases
 from conformance.run.drawing import batches
 from conformance.run.options import Options
+from conformance.support.reading import BadInput
 from conformance.support.writing import write_whole
 
 
@@ -53,8 +54,13 @@ class Resumed:
             return "–"
         return f"{len(self.kept)} of {asked}"
 
+    @property
+    def kind(self) -> str:
+        """ "violated" where a program does not go on, "holds" where all do, "" where nothing can be said."""
+        return "violated" if self.lost else "holds" if self.kept else ""
 
-class UnreadableCheckpoints(ValueError):
+
+class UnreadableCheckpoints(BadInput):
     """A file that holds no ``Resumed``."""
 
 

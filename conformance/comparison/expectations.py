@@ -31,14 +31,14 @@ from conformance.model.perturbation import AND, BY_ID
 from conformance.model.plan import is_plan
 from conformance.results.baseline import Place
 from conformance.support.naming import instead, unknown
-from conformance.support.reading import tables_of, text_of
+from conformance.support.reading import BadInput, tables_of, text_of
 
 KINDS = ("ours", "engine", "never")
 NEEDED = ("engine", "guarantee", "kind", "reason", "signature")
 OPTIONAL = ("perturbation", "versions", "witness", "issue", "expires")
 
 
-class UnusableExpectations(ValueError):
+class UnusableExpectations(BadInput):
     """An unusable file of expectations. The message names the divergence and its defect."""
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from conformance.comparison.expectations import Divergence, unmatched
@@ -16,9 +16,10 @@ from conformance.judgement.cell import AS_DRAWN, Verdict
 from conformance.results.baseline import Baseline, Place, Standing
 from conformance.results.changes import implied
 from conformance.support.naming import counted
+from conformance.support.reading import BadInput
 
 
-class Refused(ValueError):
+class Refused(BadInput):
     """The two sides cannot be compared, or an expectation matches nothing. The message gives the reason and the
     remedy."""
 
@@ -111,10 +112,10 @@ def gate(
     places = list(dict.fromkeys([*candidate.cells, *baseline.cells]))
     if wrong := unmatched(divergences, [*places, *candidate.alike, *baseline.alike, *more], engines, scenarios):
         raise Refused("; ".join(wrong) + ": mend or take out of the expectations")
-    alike: dict[tuple[Ruling, str, str, str, str, str, Divergence | None], list[str]] = {}
+    alike: dict[Ruled, list[str]] = {}
 
     def add(place: Place, ruling: Ruling, witness: str, signature: str, listed: Divergence | None) -> None:
-        alike.setdefault((ruling, *place[:3], witness, signature, listed), []).append(place[3])
+        alike.setdefault(Ruled(ruling, *place[:3], (), witness, signature, listed), []).append(place[3])
 
     def listed_for(place: Place, signature: str) -> Divergence | None:
         side = candidate if place[0] in candidate.engines else baseline
@@ -132,10 +133,7 @@ def gate(
         if place[0] not in absent and (how := weaker(stood, stands)):
             listed = listed_for(place, how)
             add(place, unless_accepted("an equivalence is lost", how, listed, today), "", how, listed)
-    ruled = [
-        Ruled(ruling, engine, scenario, guarantee, tuple(names), witness, signature, divergence)
-        for (ruling, engine, scenario, guarantee, witness, signature, divergence), names in alike.items()
-    ]
+    ruled = [replace(one, perturbations=tuple(names)) for one, names in alike.items()]
     return report_of([*_of_engines(candidate, baseline), *_of_versions(candidate, baseline), *ruled])
 
 

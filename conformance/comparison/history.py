@@ -14,7 +14,7 @@ from functools import cache
 from itertools import groupby, pairwise
 from pathlib import Path
 
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 from conformance.judgement.cell import Verdict
 from conformance.judgement.verdict import as_recorded, fold
@@ -23,6 +23,8 @@ from conformance.results.baseline import Baseline, Standing, UnreadableBaseline
 from conformance.results.changes import DECIDED
 from conformance.results.results import RESULTS
 from conformance.results.witness import CONFIRMATIONS
+from conformance.support.grouping import grouped
+from conformance.support.release import version_in
 
 Row = tuple[str, str, str]
 """(engine, scenario, guarantee), by their ids, the engine without a version."""
@@ -254,12 +256,8 @@ def _places(found: Mapping[Path, Baseline]) -> dict[tuple[str, str], dict[str, P
 
 
 def _check(path: Path, engine: str, number: str) -> None:
-    try:
-        Version(number)
-    except InvalidVersion:
-        raise UnreadableBaseline(
-            f"{path}: {engine} has the version {number!r}, which has no place in an order"
-        ) from None
+    if not version_in(number):
+        raise UnreadableBaseline(f"{path}: {engine} has the version {number!r}, which has no place in an order")
 
 
 @cache
@@ -308,11 +306,12 @@ def _measured(
 
 def _stages(framework: str, releases: Sequence[Measured], courses: Sequence[Course]) -> Iterator[Stage]:
     """Releases are put together as long as no row changes and the same engines can be asked something."""
-    turns: dict[str, list[Turn]] = {}
-    for course in courses:
-        for one, two in pairwise(course.points) if course.framework == framework else ():
-            if not one.alike(two):
-                turns.setdefault(two.version, []).append(Turn(course, one, two))
+    turns = grouped(
+        (two.version, Turn(course, one, two))
+        for course in courses
+        for one, two in (pairwise(course.points) if course.framework == framework else ())
+        if not one.alike(two)
+    )
     stage = Stage(framework, (releases[0],))
     for before, release in pairwise(releases):
         both = {*before.engines} & {*release.engines}

@@ -15,9 +15,10 @@ from typing import Any
 from packaging.markers import InvalidMarker, Marker
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
-from conformance.support.reading import tables_of, text_of
+from conformance.support.reading import BadInput, tables_of, text_of
+from conformance.support.release import version_in
 
 TOML = (".lock", ".toml")
 """The endings of lock files. A file with any other ending is read as requirements."""
@@ -26,7 +27,7 @@ MARKERS = ("marker", "markers", "resolution-markers")
 """The keys under which ``pylock.toml``, ``poetry.lock`` and ``uv.lock`` say for which machines a release is."""
 
 
-class UnusableLock(ValueError):
+class UnusableLock(BadInput):
     """A file that does not say which release of a package is in use. The message says which file, and why."""
 
 
@@ -73,7 +74,7 @@ def _pinned(path: Path, packages: Iterable[str]) -> dict[str, str]:
     found: dict[str, set[str]] = {}
     for name, release in entries:
         if package := wanted.get(canonicalize_name(name)):
-            if not _is_version(release):
+            if not version_in(release):
                 raise UnusableLock(
                     f"{path}: {package} is not pinned ({release or 'no version'}): write {package}==VERSION, "
                     "or give the lock file that your tool exports"
@@ -128,13 +129,5 @@ def _required(path: Path, text: str) -> Iterator[tuple[str, str]]:
             raise UnusableLock(f"{path} is no requirements file: it has the line {said[:80]!r}") from None
         if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
             exact = [clause.version for clause in requirement.specifier if clause.operator in ("==", "===")]
-            pinned = next(filter(_is_version, exact), "")
+            pinned = next(filter(version_in, exact), "")
             yield requirement.name, pinned or str(requirement.specifier) or requirement.url or ""
-
-
-def _is_version(text: str) -> bool:
-    try:
-        Version(text)
-    except InvalidVersion:
-        return False
-    return True

@@ -23,6 +23,7 @@ from conformance.plugins.registry import load_engine
 from conformance.results.baseline import Place
 from conformance.results.store import Store, file_name, write_cases
 from conformance.run.hosts import Hosts
+from conformance.support.grouping import grouped
 from conformance.support.naming import counted
 
 
@@ -81,9 +82,7 @@ def outputs(out: Path, engines: Iterable[tuple[str, str]], scenarios: Sequence[S
     store, engines = Store(out), list(engines)
     sums: dict[tuple[str, str, str, str], Agreement] = {}
     for batch in store.batches:
-        cases: dict[tuple[str, str], list[Case]] = {}
-        for case in store.read_cases(batch):
-            cases.setdefault((case.scenario, case.program), []).append(case)
+        cases = grouped(((case.scenario, case.program), case) for case in store.read_cases(batch))
         for one, two in engines:
             sides = (one, store.read_traces(one, batch)), (two, store.read_traces(two, batch))
             for scenario in scenarios:

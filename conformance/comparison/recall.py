@@ -15,12 +15,12 @@ from pathlib import Path
 
 from conformance.judgement.cell import Verdict
 from conformance.results.results import Results
-from conformance.support.reading import tables_of, text_of
+from conformance.support.reading import BadInput, tables_of, text_of
 
 UNASKED = Verdict.UNKNOWN.value
 
 
-class UnusableCatalogue(ValueError):
+class UnusableCatalogue(BadInput):
     """A catalogue of changes cannot be used. The message says what is wrong with it."""
 
 

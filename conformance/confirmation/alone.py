@@ -165,7 +165,7 @@ class Alone:
             runs = self._rerun.alone(subject, witness.neighbours, number)
             failed += bool(failure(program, guarantee, subject, runs, self._reference))
         mine = self._confirmation(failed, times)
-        kept = tuple(other for other in witness.confirmations if not mine.same_engine(other))
+        kept = tuple(other for other in witness.confirmations if other.place != mine.place)
         return replace(witness, confirmations=(*kept, mine))
 
     def _confirmation(self, failed: int, runs: int) -> Confirmation:

@@ -16,7 +16,7 @@ from typing import TypeVar
 from conformance.confirmation.bisection import answered, fewest
 from conformance.judgement.batches import Failure
 from conformance.judgement.evidence import ENDED_ALIKE, Runs, error_of
-from conformance.model.case import Case, program_ref
+from conformance.model.case import Case
 
 T = TypeVar("T")
 
@@ -86,7 +86,7 @@ class Ended:
             if len(found) != 1:
                 return programs > 0
             self.guilty += made(found)
-            bases = [base for base in bases if _program(base) != _program(found[0])]
+            bases = [base for base in bases if base.ref != found[0].ref]
         return True
 
     def _any_ends(self, twins: Sequence[Case], keep: bool = False) -> Asked[bool]:
@@ -117,10 +117,6 @@ def ordered(pool: Parts, some: Collection[str]) -> Parts:
 
 def without(parts: Parts, some: Collection[str]) -> Parts:
     return tuple(part for part in parts if part not in some)
-
-
-def _program(case: Case) -> str:
-    return program_ref(case.scenario, case.program)
 
 
 def search_all(groups: Iterable[Ended], twin: MakeTwin, run: RunCases, go_on: Callable[[], bool]) -> None:

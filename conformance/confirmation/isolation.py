@@ -28,7 +28,7 @@ from conformance.judgement.evidence import (
     error_of,
     speaks_against,
 )
-from conformance.model.case import Case, program_ref
+from conformance.model.case import Case
 from conformance.model.engine import Capabilities
 from conformance.model.perturbation import (
     BY_ID,
@@ -43,6 +43,7 @@ from conformance.model.perturbation import (
 from conformance.model.program import Program
 from conformance.model.scenario import Guarantee, Scenario, programs_of
 from conformance.results.witness import Witness
+from conformance.support.grouping import grouped
 
 Search = Generator[Parts, bool, list[Parts]]
 """Asks whether the twin under a set fails, is sent the answer, and returns the smallest sets."""
@@ -158,10 +159,7 @@ def told_apart(
         for (scenario, guarantee, _), evidence in checked.evidence.items()
         for against in evidence.against
     }
-    twins: dict[str, list[Case]] = {}
-    for case in cases:
-        if case.base:
-            twins.setdefault(case.base, []).append(case)
+    twins = grouped((case.base, case) for case in cases if case.base)
     isolated, stopped = Isolated(), _Stopped()
 
     beside = {
@@ -317,9 +315,7 @@ class Isolation:
                 isolated.explained.add(failure)
                 continue
             asked.append(_Asked(failure, guarantee, [(cases[case.base], case)], whole, known))
-        groups: dict[tuple[str, object], list[Case]] = {}
-        for case in lost:
-            groups.setdefault((case.perturbation, case.schedule.timeline), []).append(case)
+        groups = grouped(((case.perturbation, case.schedule.timeline), case) for case in lost)
         unanswered = [
             _Asked((mine[0].scenario, "", mine[0].id), None, [(cases[c.base], c) for c in mine], parts_of(group[0]))
             for group, mine in groups.items()
@@ -374,12 +370,9 @@ class Isolation:
         failing: dict[tuple[str, str], list[Case]] = {("", ""): [*lost]}
         for (scenario, guarantee, _), against in entangled.items():
             failing.setdefault((scenario, guarantee), []).append(against.case)
-        ran = dict[str, list[Case]]()
-        for case in cases.values():
-            if case.base and case.id in self.runs.traces:
-                ran.setdefault(program_ref(case.scenario, case.program), []).append(case)
+        ran = grouped((case.ref, case) for case in cases.values() if case.base and case.id in self.runs.traces)
         for kind, mine in failing.items():
-            programs, names = {program_ref(c.scenario, c.program) for c in mine}, {c.id for c in mine}
+            programs, names = {c.ref for c in mine}, {c.id for c in mine}
             others = [c.perturbation for ref in programs for c in ran.get(ref, ()) if c.id not in names]
             self._suspicion[kind] = suspicion_of([c.perturbation for c in mine], others)
 
@@ -475,7 +468,7 @@ class Isolation:
         if error_of(one.case, known) is not None:
             return error_of(twin, traces) is not None
         with suppress(Unjudgeable):
-            program = self._programs[program_ref(twin.scenario, twin.program)]
+            program = self._programs[twin.ref]
             pair = {base.id: known[base.id], twin.id: traces[twin.id]}
             return bool(speaks_against(program, guarantee, base, twin, pair, self._reference))
         return False
@@ -487,7 +480,7 @@ class Isolation:
     def _twin(self, base: Case, parts: Parts) -> Case | None:
         made: list[Part] = [(self._perturbation(part), level_of(part)) for part in parts]
         twin = together(base, made, self._seed)
-        program = self._programs[program_ref(base.scenario, base.program)]
+        program = self._programs[base.ref]
         return twin if twin and self._can.takes(twin, program) else None
 
     def _perturbation(self, part: str) -> Perturbation:

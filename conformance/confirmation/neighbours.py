@@ -29,7 +29,7 @@ def neighbours_of(case: Case, pack: Pack, beside: Sequence[Case]) -> tuple[Case,
     itself = next((member for member in pack.cases if member.digest == case.digest), case)
     taken = {itself.id, case.id, case.digest, *(other.id for other in beside)}
     others = (member for member in pack.cases if member.id not in taken)
-    return tuple(sorted(others, key=lambda other: (other.scenario, other.program) != (case.scenario, case.program)))
+    return tuple(sorted(others, key=lambda other: other.ref != case.ref))
 
 
 def fewest_neighbours(neighbours: Sequence[Case], fails: Fails, runs: int = RUNS) -> tuple[Case, ...]:

@@ -68,18 +68,16 @@ class Target:
     rounds: int = 0
     minimal: bool = False
     seen: Trace | None = None
-    elements_before: int = field(init=False)
     begun: Subject = field(init=False)
 
     def __post_init__(self) -> None:
         self.begun = self.subject
-        self.elements_before = len(self.subject.case.schedule.arrivals)
 
     def to_json(self) -> Json:
         return {
             "rounds": self.rounds,
             "candidates": self.candidates,
-            "elements_before": self.elements_before,
+            "elements_before": len(self.begun.case.schedule.arrivals),
             "tried": sorted(self.tried),
             "minimal_under_these": self.minimal,
         }
@@ -203,10 +201,8 @@ def _candidates(
             if kept:
                 yield "drop elements", _edited(subject, _Edit(frozenset(kept)))
     few = len(ids) <= FEW
-    times = [
-        ("simpler times", _edited(subject, _Edit(everything, later=later))) for later in _simpler_times(arrivals, few)
-    ]
-    yield from times
+    for later in _simpler_times(arrivals, few):
+        yield "simpler times", _edited(subject, _Edit(everything, later=later))
     yield "simpler values", _edited(subject, _Edit(everything, value=(simplest,)))
     for arrival in arrivals:
         for value in simpler(arrival.event.value):

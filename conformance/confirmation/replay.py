@@ -15,7 +15,6 @@ from conformance.judgement.cell import AS_DRAWN, MatrixCell, Verdict
 from conformance.judgement.evidence import ReferenceTraces, Unjudgeable, speaks_against
 from conformance.judgement.reference import reference_traces
 from conformance.judgement.verdict import confirmed, replayed, replayed_once, unanswered_alone
-from conformance.model.case import program_ref
 from conformance.model.engine import Capabilities, EngineInfo, NotDriven, program_needs, schedule_needs
 from conformance.model.program import Program
 from conformance.model.runs import PackRun
@@ -87,7 +86,7 @@ def speaks_of(witness: Witness, scenarios: Iterable[Scenario]) -> tuple[Program,
 def not_expressible(witness: Witness, scenarios: Iterable[Scenario], can: Capabilities) -> str:
     """Why an engine cannot run a witness, "" if it can."""
     program, guarantee, subject = speaks_of(witness, scenarios)
-    if not can.runs(ref := program_ref(witness.case.scenario, witness.case.program)):
+    if not can.runs(ref := witness.case.ref):
         return f"it does not run {ref}"
     if reason := next(filter(None, (can.no_plan(case.schedule) for case in subject.cases)), ""):
         return reason
@@ -96,7 +95,7 @@ def not_expressible(witness: Witness, scenarios: Iterable[Scenario], can: Capabi
     missing = can.first_missing(needs)
     programs = programs_of(scenarios)
     for case in witness.neighbours:
-        if (ref := program_ref(case.scenario, case.program)) in programs and not can.takes(case, programs[ref]):
+        if (ref := case.ref) in programs and not can.takes(case, programs[ref]):
             return f"it does not run a neighbour, of {ref}"
     return can.why_not(missing) if missing else ""
 

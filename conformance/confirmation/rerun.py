@@ -12,7 +12,7 @@ from typing import Any
 from conformance.confirmation.reduction import Subject
 from conformance.execution.ask import answer_of, answered
 from conformance.execution.packing import packs_of
-from conformance.model.case import Case, program_ref
+from conformance.model.case import Case
 from conformance.model.engine import Capabilities
 from conformance.model.program import Program
 from conformance.model.runs import Pack, PackRun
@@ -36,7 +36,7 @@ class Rerun:
         """Traces, by case id, of the cases that the engine can express and answered. A case that a failed attempt did
         not reach has no answer."""
         can = self._can
-        cases = [case for case in cases if can.takes(case, self._programs[program_ref(case.scenario, case.program)])]
+        cases = [case for case in cases if can.takes(case, self._programs[case.ref])]
         packs = packs_of(cases, can.largest_pack, can.largest_waiting_pack)
         with ThreadPoolExecutor(max_workers=can.parallel) as pool:
             runs = [*pool.map(partial(answered, self._process), packs)]

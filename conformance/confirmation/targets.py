@@ -84,7 +84,7 @@ class Targets:
     def within(self, begun: Subject) -> Callable[[Subject], bool]:
         """Whether a simplified subject stays in the domain of the original subject: a case whose elements are all on
         time must not turn into a case with late elements. Nor may a plan be asked of a case that it has no twin of."""
-        domain = self._domains[program_ref(begun.case.scenario, begun.case.program)]
+        domain = self._domains[begun.case.ref]
         inside = all(case in domain for case in begun.cases)
         plans = [self._plans[part] for part in begun.case.schedule.plans if part in self._plans]
 
@@ -97,7 +97,7 @@ class Targets:
 
     def _target(self, guarantee: Guarantee, subjects: list[Subject]) -> Target:
         case = subjects[0].case
-        ref = program_ref(case.scenario, case.program)
+        ref = case.ref
         program = self._programs[ref]
         within = self.within(subjects[0])
 
@@ -122,7 +122,7 @@ class Targets:
     def _fails(self, guarantee: Guarantee, subject: Subject, traces: Mapping[str, Trace]) -> bool:
         case = subject.case
         with suppress(Unjudgeable):
-            program = self._programs[program_ref(case.scenario, case.program)]
+            program = self._programs[case.ref]
             return bool(speaks_against(program, guarantee, subject.base, case, traces, self._reference))
         return False
 

@@ -12,7 +12,7 @@ from conformance.execution.host import EngineDown, EngineEnded, NoAnswer
 from conformance.execution.packing import Parts, halves, packs_of, whole
 from conformance.execution.process import GivenUp, Process, says_nothing
 from conformance.judgement.evidence import Runs
-from conformance.model.case import Case, program_ref
+from conformance.model.case import Case
 from conformance.model.engine import Capabilities, NotDriven, program_needs
 from conformance.model.feature import Feature
 from conformance.model.next_version import change_of, next_versions
@@ -45,7 +45,7 @@ def parts_of(programs: Mapping[str, Program], pack: Pack) -> list[Pack]:
     by_risk: dict[str, list[Case]] = {}
     by_program: dict[str, list[Case]] = {}
     for case in pack.cases:
-        ref = program_ref(case.scenario, case.program)
+        ref = case.ref
         program = programs[ref]
         # A next version that reads another's state may take the engine's process along.
         risk = change_of(case, program) if next_versions(program) else _risk(program)
@@ -208,9 +208,8 @@ class Ask:
 
 def _parted(pack: Pack, guilty: Case) -> tuple[tuple[Case, ...], tuple[Case, ...]]:
     """The other cases of a guilty case's program, and those of other programs."""
-    program = guilty.scenario, guilty.program
-    mine = tuple(c for c in pack.cases if c is not guilty and (c.scenario, c.program) == program)
-    return mine, tuple(c for c in pack.cases if (c.scenario, c.program) != program)
+    mine = tuple(c for c in pack.cases if c is not guilty and c.ref == guilty.ref)
+    return mine, tuple(c for c in pack.cases if c.ref != guilty.ref)
 
 
 def _ended(run: PackRun) -> bool:

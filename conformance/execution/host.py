@@ -87,29 +87,39 @@ class Host:
         Raises:
             CannotRun: the engine cannot run here.
         """
-        try:
-            answer = self._answer(self._ask({"open": engine} | _plugins(values_for(engine))))
-        except EngineDown as error:
-            raise CannotRun(str(error)) from None
-        if "cannot" in answer:
-            raise CannotRun(answer["cannot"])
+        answer = self._allowed({"open": engine} | _plugins(values_for(engine)))
         return OpenEngine(self, engine, answer["environment"], answer["lacks"])
 
     def told(self, engine: str, what: str) -> dict[str, str]:
         """What an engine that was started says of itself: its "evidence", or its "answers". Raises CannotRun."""
+        told: dict[str, str] = self._allowed({"tell": what, "of": engine})["told"]
+        return told
+
+    def _given(self, request: dict[str, Any]) -> dict[str, Any]:
+        """The answer to a request. Raises NotDriven, EngineDown."""
+        answer = self._answer(self._ask(request))
+        if "not_driven" in answer:
+            raise NotDriven(answer["not_driven"])
+        if "gone" in answer:
+            raise self._ended()
+        if "failed" in answer:
+            raise EngineDown(answer["failed"])
+        return answer
+
+    def _allowed(self, request: dict[str, Any]) -> dict[str, Any]:
+        """The answer to a request. Raises CannotRun where the engine cannot do it, or gives none."""
         try:
-            answer = self._answer(self._ask({"tell": what, "of": engine}))
+            answer = self._answer(self._ask(request))
         except EngineDown as error:
             raise CannotRun(str(error)) from None
-        if "cannot" in answer:
-            raise CannotRun(answer["cannot"])
-        told: dict[str, str] = answer["told"]
-        return told
+        if why := answer.get("cannot", answer.get("gone")):
+            raise CannotRun(why)
+        return answer
 
     def lacks(self, engine: str) -> str:
         """What this host's release lacks for an engine, "" for nothing. The engine need not be started. Raises
         EngineDown."""
-        lacks: str = self._answer(self._ask({"lacks": engine} | _plugins(values_for(engine))))["lacks"]
+        lacks: str = self._given({"lacks": engine} | _plugins(values_for(engine)))["lacks"]
         return lacks
 
     def run(self, engine: str, pack: Pack, part: str = "", carried: str = "") -> PackRun:
@@ -126,13 +136,7 @@ class Host:
                 raise self._ended()
             tables.send(Path(asked), tables.case_table(pack.cases))
         request = {"run": engine, "pack": asked, "out": out, "part": part, "carried": carried}
-        answer = self._answer(self._ask(request))
-        if "not_driven" in answer:
-            raise NotDriven(answer["not_driven"])
-        if "gone" in answer:
-            raise self._ended()
-        if "failed" in answer:
-            raise EngineDown(answer["failed"])
+        self._given(request)
         try:
             run = tables.pack_run_of(tables.receive(Path(out)), pack)
             Path(asked).unlink()
@@ -147,10 +151,7 @@ class Host:
         Raises:
             EngineDown: the checker gave no answer, or failed.
         """
-        asked_for = _plugins(values_for_checker(checker))
-        answer = self._answer(self._ask({"check": checker, "batch": asdict(batch)} | asked_for))
-        if "failed" in answer:
-            raise EngineDown(answer["failed"])
+        self._given({"check": checker, "batch": asdict(batch)} | _plugins(values_for_checker(checker)))
 
     def folder(self) -> str:
         """A new folder among the temporary files of this host. Raises EngineDown."""

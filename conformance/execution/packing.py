@@ -10,6 +10,7 @@ from typing import TypeVar
 from conformance.model.case import Case
 from conformance.model.plan import is_sparse
 from conformance.model.runs import Pack
+from conformance.support.grouping import grouped
 
 T = TypeVar("T")
 
@@ -43,9 +44,7 @@ def packs_of(cases: Iterable[Case], largest: int, waiting: int | None = None, br
 
 
 def _parts(group: list[Case], largest: int, broad: bool) -> Iterator[list[Case]]:
-    families: dict[str, list[Case]] = {}
-    for case in group:
-        families.setdefault(case.base or case.id, []).append(case)
+    families = grouped((case.base or case.id, case) for case in group)
     part: list[Case] = []
     for family in _of_programs_in_turn(families.values()) if broad else families.values():
         if part and len(part) + len(family) > largest:
@@ -60,9 +59,7 @@ def _parts(group: list[Case], largest: int, broad: bool) -> Iterator[list[Case]]
 
 def _of_programs_in_turn(families: Iterable[list[Case]]) -> list[list[Case]]:
     """The first family of each program, then the second of each, and so on."""
-    by_program: dict[object, list[list[Case]]] = {}
-    for family in families:
-        by_program.setdefault((family[0].scenario, family[0].program), []).append(family)
+    by_program = grouped(((family[0].scenario, family[0].program), family) for family in families)
     return [*in_turn(by_program.values())]
 
 

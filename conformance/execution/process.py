@@ -15,7 +15,6 @@ from conformance.execution.host import EngineDown, EngineEnded, NoAnswer
 from conformance.execution.installed import installed
 from conformance.execution.kept import Kept, now
 from conformance.execution.packing import Parts, whole
-from conformance.model.case import program_ref
 from conformance.model.engine import CannotRun, Engine
 from conformance.model.feature import Feature
 from conformance.model.program import Program
@@ -83,7 +82,7 @@ class Shelf:
         """The identity of a pack's answers, "" if they cannot be kept: a program cannot be told from a changed one."""
         try:
             with self._lock:
-                refs = {program_ref(c.scenario, c.program) for c in pack.cases}
+                refs = {c.ref for c in pack.cases}
                 programs = {ref: program_digest(self.programs[ref]) for ref in refs}
         except (Untold, KeyError):
             return ""

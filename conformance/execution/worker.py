@@ -13,7 +13,7 @@ import os
 import sys
 import threading
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TextIO
@@ -42,17 +42,29 @@ class Worker:
         self._checker: Checker | None = None
 
     def serve(self, request: dict[str, Any]) -> None:
-        if "open" in request:
-            self._open(request)
-        elif "lacks" in request:
-            self._prepare(request)
-            self._answer(request["number"], lacks=lacks_of(load_engine(request["lacks"])))
-        elif "tell" in request:
-            self._tell(request)
-        elif "check" in request:
-            self._check(request)
+        if "run" in request:
+            self._pools[request["run"]].submit(self._answer_to, self._run, request)
         else:
-            self._pools[request["run"]].submit(self._run, request)
+            kind = next(name for name in ("open", "lacks", "tell", "check") if name in request)
+            self._answer_to(getattr(self, f"_{kind}"), request)
+
+    def _answer_to(self, serve: Callable[[dict[str, Any]], dict[str, Any]], request: dict[str, Any]) -> None:
+        """Answers a request: what it gives, or why it gives nothing."""
+        try:
+            answer = serve(request)
+        except EngineGone as error:
+            traceback.print_exc()
+            self._answer(request["number"], gone=str(error))
+            os._exit(1)  # the next engine gets another process
+        except Exception as error:
+            answer = {"failed": _one_line(error), "cannot": _one_line(error)}
+            if isinstance(error, NotDriven):
+                answer["not_driven"] = str(error)
+            elif isinstance(error, CannotRun):
+                answer["cannot"] = str(error)
+            else:
+                traceback.print_exc()
+        self._answer(request["number"], **answer)
 
     def close(self) -> None:
         for pool in self._pools.values():
@@ -74,69 +86,44 @@ class Worker:
             ask_for(request["load"])
             self._programs = programs_of(load_scenarios())
 
-    def _open(self, request: dict[str, Any]) -> None:
-        number, name = request["number"], request["open"]
-        try:
-            self._prepare(request)
-            engine = load_engine(name)
-            engine.check()
-            self._engines[name] = engine
-            engine.open(self._folder)
-            self._pools[name] = ThreadPoolExecutor(engine.capabilities.threads)
-            self._answer(number, environment=engine.environment(), lacks=lacks_of(engine))
-        except CannotRun as error:
-            self._answer(number, cannot=str(error))
-        except Exception as error:
-            traceback.print_exc()
-            self._answer(number, cannot=_one_line(error))
+    def _open(self, request: dict[str, Any]) -> dict[str, Any]:
+        name = request["open"]
+        self._prepare(request)
+        engine = load_engine(name)
+        engine.check()
+        self._engines[name] = engine
+        engine.open(self._folder)
+        self._pools[name] = ThreadPoolExecutor(engine.capabilities.threads)
+        return {"environment": engine.environment(), "lacks": lacks_of(engine)}
 
-    def _tell(self, request: dict[str, Any]) -> None:
+    def _lacks(self, request: dict[str, Any]) -> dict[str, Any]:
+        self._prepare(request)
+        return {"lacks": lacks_of(load_engine(request["lacks"]))}
+
+    def _tell(self, request: dict[str, Any]) -> dict[str, Any]:
         """What an open engine says of itself: "evidence" of what it lacks, or "answers" to the queries that it may
         refuse."""
-        number, engine = request["number"], self._engines[request["of"]]
-        try:
-            if request["tell"] == "evidence":
-                self._answer(number, told={feature.name: text for feature, text in engine.evidence().items()})
-            else:
-                self._answer(number, told=dict(engine.answers()) if isinstance(engine, Questioned) else {})
-        except Exception as error:
-            traceback.print_exc()
-            self._answer(number, cannot=_one_line(error))
+        engine = self._engines[request["of"]]
+        if request["tell"] == "evidence":
+            return {"told": {feature.name: text for feature, text in engine.evidence().items()}}
+        return {"told": dict(engine.answers()) if isinstance(engine, Questioned) else {}}
 
-    def _check(self, request: dict[str, Any]) -> None:
-        number = request["number"]
-        try:
-            if self._checker is None:
-                self._prepare(request)
-                checker = load_checker(request["check"])
-                checker.check()
-                checker.open(self._folder)
-                self._checker = checker
-            batch = request["batch"]
-            self._checker.run(Batch(**batch | {name: tuple(batch[name]) for name in ("programs", "load")}))
-        except Exception as error:
-            traceback.print_exc()
-            self._answer(number, failed=_one_line(error))
-        else:
-            self._answer(number, done=True)
+    def _check(self, request: dict[str, Any]) -> dict[str, Any]:
+        if self._checker is None:
+            self._prepare(request)
+            checker = load_checker(request["check"])
+            checker.check()
+            checker.open(self._folder)
+            self._checker = checker
+        batch = request["batch"]
+        self._checker.run(Batch(**batch | {name: tuple(batch[name]) for name in ("programs", "load")}))
+        return {"done": True}
 
-    def _run(self, request: dict[str, Any]) -> None:
-        number = request["number"]
-        try:
-            pack = Pack(tuple(tables.cases_of(tables.receive(Path(request["pack"])))))
-            run = self._run_part(self._engines[request["run"]], pack, request["part"], Path(request["carried"]))
-            tables.send(Path(request["out"]), tables.pack_run_table(pack, run))
-        except NotDriven as error:
-            self._answer(number, not_driven=str(error))
-        except EngineGone as error:
-            traceback.print_exc()
-            self._answer(number, gone=str(error))
-            os._exit(1)  # the next engine gets another process
-        except Exception as error:
-            traceback.print_exc()
-            self._answer(number, failed=_one_line(error))
-        else:
-            self._answer(number, done=True)
+    def _run(self, request: dict[str, Any]) -> dict[str, Any]:
+        pack = Pack(tuple(tables.cases_of(tables.receive(Path(request["pack"])))))
+        run = self._run_part(self._engines[request["run"]], pack, request["part"], Path(request["carried"]))
+        tables.send(Path(request["out"]), tables.pack_run_table(pack, run))
+        return {"done": True}
 
     def _run_part(self, engine: Engine, pack: Pack, part: str, carried: Path) -> PackRun:
         if not part:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from conformance.judgement.evidence import asked_of, puts_to_test
 from conformance.judgement.reference import reference_traces
-from conformance.model.case import Case, program_ref
+from conformance.model.case import Case
 from conformance.model.lateness import Lateness, LatenessProfile
 from conformance.model.scenario import Scenario, programs_of
 
@@ -30,7 +30,7 @@ def exercised_by_any_reading(scenarios: Iterable[Scenario]) -> Callable[[list[Ca
         # A case without late events is the same under every reading.
         late = not all(arrival.on_time for arrival in case.schedule.arrivals)
         by_trace = {r([case])[case.id].text: r for r in (references if late else references[:1])}
-        program, asked = programs[program_ref(case.scenario, case.program)], guarantees[case.scenario, case.program]
+        program, asked = programs[case.ref], guarantees[case.scenario, case.program]
         found = (puts_to_test(program, asked, case, case, reference) for reference in by_trace.values())
         return frozenset(name for name, _ in frozenset.intersection(*found))
 

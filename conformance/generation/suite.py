@@ -35,6 +35,7 @@ from conformance.model.perturbation import (
 from conformance.model.program import BEGUN_AGAIN, JobKind, Program
 from conformance.model.scenario import Guarantee, Scenario, planned, programs_of
 from conformance.model.schedule import Schedule
+from conformance.support.grouping import grouped
 
 OF_A_CASE = tuple(p for p in PERTURBATIONS if p.keeps_timeline and not p.sparse)
 """Changes of a case that cost no engine run."""
@@ -119,18 +120,18 @@ class Suite:
         of_all = min(ENDED_ALIKE, len(self._asked))
         self._factors = Factors(can, frozenset(change for change, programs in ended.items() if programs >= of_all))
         self._changes = [p for p in OF_A_CASE if p in self._factors.expressible]
-        mine = [case for case in cases if can.takes(case, self._asked[_ref(case)].program)]
+        mine = [case for case in cases if can.takes(case, self._asked[case.ref].program)]
         bases = [case for case in mine if not case.base]
         if not every and can.first_missing([Feature.SEVERAL_BUNDLES]) is None:
-            several = {_ref(case) for case in bases if family_of(case.schedule) is not Family.ONE}
-            bases = [c for c in bases if family_of(c.schedule) is not Family.ONE or _ref(c) not in several]
+            several = {case.ref for case in bases if family_of(case.schedule) is not Family.ONE}
+            bases = [c for c in bases if family_of(c.schedule) is not Family.ONE or c.ref not in several]
         for case in bases:
-            self._asked[_ref(case)].bases.append(case)
+            self._asked[case.ref].bases.append(case)
         self.left_out = 0
         self.rows = [*self._rows(bases)] if designed else []
         if designed and not every:
             there = {(row.timeline.timeline, row.kind) for row in self.rows}
-            bases = [case for case in bases if (case.schedule.timeline, self._kind(_ref(case))) in there]
+            bases = [case for case in bases if (case.schedule.timeline, self._kind(case.ref)) in there]
             for asked in self._asked.values():
                 asked.bases[:] = [
                     case for case in asked.bases if (case.schedule.timeline, self._kind(asked.ref)) in there
@@ -160,7 +161,7 @@ class Suite:
     def _rows(self, bases: Iterable[Case]) -> Iterator[Row]:
         programs: dict[Schedule, set[str]] = {}
         for case in bases:
-            programs.setdefault(Schedule(case.schedule.timeline), set()).add(_ref(case))
+            programs.setdefault(Schedule(case.schedule.timeline), set()).add(case.ref)
         keys = any(self._asked[ref].program.keys for refs in programs.values() for ref in refs)
         made: dict[tuple[Family, Kind], list[Row]] = {}
         for family, kind in itertools.product(Family, Kind):
@@ -193,9 +194,7 @@ class Suite:
         met: Counter[Goal] = Counter()
         changes = [p for p in self._changes if asked.possible(p)]
         turn = cycle([None, *changes] if changes else [None])
-        of_timeline: dict[object, list[Case]] = {}
-        for case in asked.bases:
-            of_timeline.setdefault(case.schedule.timeline, []).append(case)
+        of_timeline = grouped((case.schedule.timeline, case) for case in asked.bases)
         tested = {base.id: self._tested(asked, base, base) for base in asked.bases}
         for row in self.rows:
             parts = self._parts(asked, row) if row.kind is self._kind(asked.ref) else ()
@@ -283,19 +282,16 @@ def _promises(guarantee: Guarantee, perturbation: Perturbation) -> bool:
 
 
 def _asked(scenarios: Sequence[Scenario]) -> dict[str, Asked]:
-    guarantees: dict[str, list[Guarantee]] = {}
-    for scenario in scenarios:
-        for guarantee in scenario.guarantees:
-            guarantees.setdefault(program_ref(scenario.id, guarantee.program), []).append(guarantee)
+    guarantees = grouped(
+        (program_ref(scenario.id, guarantee.program), guarantee)
+        for scenario in scenarios
+        for guarantee in scenario.guarantees
+    )
     about_plans = planned(scenarios)
     return {
         ref: Asked(ref, program, tuple(guarantees.get(ref, ())), ref in about_plans)
         for ref, program in programs_of(scenarios).items()
     }
-
-
-def _ref(case: Case) -> str:
-    return program_ref(case.scenario, case.program)
 
 
 def family_of(schedule: Schedule) -> Family:

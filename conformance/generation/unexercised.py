@@ -8,7 +8,6 @@ from conformance.generation.suite import Suite
 from conformance.judgement.batches import cells_asked
 from conformance.judgement.evidence import ReferenceTraces, asked_of, puts_to_test
 from conformance.judgement.verdict import not_expressible
-from conformance.model.case import program_ref
 from conformance.model.engine import EngineInfo
 from conformance.model.scenario import Scenario, programs_of
 
@@ -24,7 +23,7 @@ def unexercised(
     met = set[tuple[str, str, str]]()
     programs, asked, by_id = programs_of(scenarios), asked_of(scenarios), {case.id: case for case in suite.cases}
     for case in suite.cases:
-        program, guarantees = programs[program_ref(case.scenario, case.program)], asked[case.scenario, case.program]
+        program, guarantees = programs[case.ref], asked[case.scenario, case.program]
         found = puts_to_test(program, guarantees, by_id[case.base or case.id], case, reference)
         met |= {(case.scenario, *goal) for goal in found}
     promised: Promised = {}

@@ -18,6 +18,7 @@ from conformance.model.program import Program
 from conformance.model.scenario import Scenario
 from conformance.model.trace import Trace
 from conformance.model.values import Json
+from conformance.support.grouping import grouped
 from conformance.support.plain import Plain
 
 REFERENCE = "reference"
@@ -160,9 +161,7 @@ def agreements(
             sides.append(((one, answered[one]), (two, shared(_answers(drawn, specified)))))
         else:
             sides.append(((one, answered[one]), (two, answered[two])))
-    by_program: dict[tuple[str, str], list[Case]] = {}
-    for case in drawn:
-        by_program.setdefault((case.scenario, case.program), []).append(case)
+    by_program = grouped(((case.scenario, case.program), case) for case in drawn)
     return [
         agreement(scenario, name, by_program.get((scenario.id, name), []), left, right)
         for scenario in scenarios

@@ -28,6 +28,7 @@ from conformance.model.engine import EngineInfo
 from conformance.model.perturbation import AND, BY_ID, Perturbation, factors_of, parts_of, possible
 from conformance.model.plan import titled
 from conformance.model.scenario import Guarantee, Scenario
+from conformance.support.grouping import grouped
 
 
 def cells_asked(
@@ -54,9 +55,7 @@ def evidences(
     scenarios: Iterable[Scenario], cases: Iterable[Case], runs: Runs, engine: EngineInfo, reference: ReferenceTraces
 ) -> Iterator[tuple[Scenario, Guarantee, Perturbation | None, Evidence]]:
     """The evidence for every cell that an engine can be asked for."""
-    by_program: dict[tuple[str, str], list[Case]] = {}
-    for case in {case.id: case for case in cases}.values():
-        by_program.setdefault((case.scenario, case.program), []).append(case)
+    by_program = grouped(((case.scenario, case.program), case) for case in {case.id: case for case in cases}.values())
     for scenario in scenarios:
         for guarantee, asked in groupby(cells_asked([scenario], engine), key=lambda cell: cell[1]):
             under = [p for _, _, p in asked if not_expressible(scenario, guarantee, p, engine) is None]

@@ -19,9 +19,10 @@ from conformance.judgement.reference import ran, specified
 from conformance.model.case import Case
 from conformance.model.program import JobKind, Program
 from conformance.model.scenario import Finding
-from conformance.model.schedule import Deliver, Event
+from conformance.model.schedule import Event
 from conformance.model.trace import DRAIN, Emission, Trace
 from conformance.model.values import canonical, spelled
+from conformance.support.grouping import grouped
 
 KEPT = 200_000
 """Number of cases whose expectations are kept, because several engines ask for the same cases."""
@@ -81,20 +82,19 @@ def _expected(program: Program, case: Case) -> Steps:
 def _by_key(program: Program, case: Case) -> dict[str, list[tuple[int, str]]]:
     """Key -> its elements in order of delivery, each with its bundle. Typed keys of different names may be equal, and
     so are one here."""
-    found: dict[str, list[tuple[int, str]]] = {}
-    for bundle in case.schedule.bundles:
-        for event in bundle.events:
-            found.setdefault("" if program.keys else event.key, []).append((bundle.id, event.id))
-    return found
+    return grouped(
+        ("" if program.keys else event.key, (bundle.id, event.id))
+        for bundle in case.schedule.bundles
+        for event in bundle.events
+    )
 
 
 def _reversed(case: Case) -> Case:
     """The case with all elements between two advances in reverse order, distributed over the bundles between those
     advances."""
-    between: dict[int, list[Deliver]] = {}
-    for bundle in case.schedule.bundles:
-        if not bundle.initial:
-            between.setdefault(case.schedule.intervals[bundle.id], []).append(bundle)
+    between = grouped(
+        (case.schedule.intervals[bundle.id], bundle) for bundle in case.schedule.bundles if not bundle.initial
+    )
     dealt: dict[int, list[Event]] = {}
     for bundles in between.values():
         events = [event for bundle in bundles for event in bundle.events]
@@ -113,13 +113,8 @@ def _counts(steps: Steps) -> dict[str, dict[str, int]]:
 
 
 def _steps(program: Program, trace: Trace) -> dict[str, dict[str, list[int]]]:
-    found: dict[str, dict[str, list[int]]] = {}
-    for emission in trace.emissions:
-        found.setdefault(emission.key, {}).setdefault(_content(program, emission), []).append(emission.step)
-    for contents in found.values():
-        for steps in contents.values():
-            steps.sort()
-    return found
+    by_key = grouped((emission.key, (_content(program, emission), emission.step)) for emission in trace.emissions)
+    return {key: {content: sorted(steps) for content, steps in grouped(mine).items()} for key, mine in by_key.items()}
 
 
 def _content(program: Program, emission: Emission) -> str:

@@ -10,51 +10,33 @@ from collections.abc import Iterable, Iterator
 from conformance.judgement.known import Known
 from conformance.model.case import Case
 from conformance.model.program import Program
-from conformance.model.schedule import Arrival, Crash, Schedule
-from conformance.model.steps import CRASH_POINTS
+from conformance.model.schedule import Schedule
+from conformance.model.steps import CRASH_POINTS, Crash, NoData, Partitions, Plan, Restart, SinkFails, Wait
+from conformance.support.grouping import grouped
 
-LATE = "late"
-AT_WATERMARK = "at the watermark"
-NEXT_TO_WATERMARK = "1 ms off the watermark"
-EQUAL_TIMES = "equal times"
-OUT_OF_ORDER = "out of order"
-KEYS = "several keys"
-BUNDLES = "several bundles"
-KEY_IN_BUNDLES = "key in several bundles"
-WATERMARK_MOVES = "advance between bundles"
-RESTARTED = "restart"
 TIMER_PENDING = "restart, timer pending"
-RETRIED = "attempt retried"
-RESUMED = "job resumed"
-SINK_FAILED = "sink failed"
-KILLED = tuple(Crash(0, at).circumstance for at in CRASH_POINTS)
-NO_DATA = "bundle without data"
-COALESCED = "coalesced advance"
-REPARTITIONED = "repartitioned"
-PLANNED = "another plan"
-WAITED = "processing time passes"
 
 CIRCUMSTANCES = (
-    LATE,
-    AT_WATERMARK,
-    NEXT_TO_WATERMARK,
-    EQUAL_TIMES,
-    OUT_OF_ORDER,
-    KEYS,
-    BUNDLES,
-    KEY_IN_BUNDLES,
-    WATERMARK_MOVES,
-    RESTARTED,
+    "late",
+    "at the watermark",
+    "1 ms off the watermark",
+    "equal times",
+    "out of order",
+    "several keys",
+    "several bundles",
+    "key in several bundles",
+    "advance between bundles",
+    Restart.circumstance,
     TIMER_PENDING,
-    RETRIED,
-    RESUMED,
-    SINK_FAILED,
-    *KILLED,
-    NO_DATA,
-    COALESCED,
-    REPARTITIONED,
-    PLANNED,
-    WAITED,
+    "attempt retried",
+    "job resumed",
+    SinkFails.circumstance,
+    *(Crash(0, at).circumstance for at in CRASH_POINTS),
+    NoData.circumstance,
+    "coalesced advance",
+    Partitions.circumstance,
+    Plan.circumstance,
+    Wait.circumstance,
 )
 """All circumstances, in the order of display: cases with an element that is late, at the watermark or 1 ms off the
 watermark; with elements of one key at equal times, out of order in event time or in several bundles; with several keys;
@@ -94,30 +76,23 @@ def in_order(found: Counter[str]) -> dict[str, int]:
 
 def _of_elements(schedule: Schedule) -> Iterator[str]:
     arrivals = schedule.arrivals
-    by_key: dict[str, list[Arrival]] = {}
-    for arrival in arrivals:
-        by_key.setdefault(arrival.event.key, []).append(arrival)
+    by_key = grouped((arrival.event.key, arrival) for arrival in arrivals)
     times = [[a.event.event_time for a in mine] for mine in by_key.values()]
     used = {a.step for a in arrivals}
     intervals = {schedule.intervals[step] for step in used}
-    if any(a.behind for a in arrivals):
-        yield LATE
-    if any(a.at_watermark for a in arrivals):
-        yield AT_WATERMARK
-    if any(abs(a.event.event_time - edge) == 1 for a in arrivals for edge in (a.watermark, a.settled)):
-        yield NEXT_TO_WATERMARK
-    if any(len(set(mine)) < len(mine) for mine in times):
-        yield EQUAL_TIMES
-    if any(mine != sorted(mine) for mine in times):
-        yield OUT_OF_ORDER
-    if len(by_key) > 1:
-        yield KEYS
-    if len(used) > len(intervals):
-        yield BUNDLES
-    if any(mine[0].step != mine[-1].step for mine in by_key.values()):
-        yield KEY_IN_BUNDLES
-    if len(intervals) > 1:
-        yield WATERMARK_MOVES
+    edges = (abs(a.event.event_time - edge) for a in arrivals for edge in (a.watermark, a.settled))
+    there = {
+        "late": any(a.behind for a in arrivals),
+        "at the watermark": any(a.at_watermark for a in arrivals),
+        "1 ms off the watermark": 1 in edges,
+        "equal times": any(len(set(mine)) < len(mine) for mine in times),
+        "out of order": any(mine != sorted(mine) for mine in times),
+        "several keys": len(by_key) > 1,
+        "several bundles": len(used) > len(intervals),
+        "key in several bundles": any(mine[0].step != mine[-1].step for mine in by_key.values()),
+        "advance between bundles": len(intervals) > 1,
+    }
+    return (name for name, is_so in there.items() if is_so)
 
 
 def _of_steps(program: Program, schedule: Schedule) -> Iterator[str]:
@@ -125,5 +100,5 @@ def _of_steps(program: Program, schedule: Schedule) -> Iterator[str]:
     for step in schedule.steps:
         if step.circumstance:
             yield step.circumstance
-        if step.circumstance == RESTARTED and program.timers and first_on_time is not None and first_on_time < step.id:
+        if isinstance(step, Restart) and program.timers and first_on_time is not None and first_on_time < step.id:
             yield TIMER_PENDING

@@ -37,14 +37,14 @@ class FewPrograms:
     """The first ENDED_ALIKE programs of each place."""
 
     def __init__(self) -> None:
-        self._programs: dict[Hashable, set[tuple[str, str]]] = {}
+        self._programs: dict[Hashable, set[str]] = {}
 
     def beyond(self, place: Hashable, case: Case) -> bool:
         """Whether a case is of a further program. A case of one of the first ones is counted."""
         programs = self._programs.setdefault(place, set())
         if len(programs) < ENDED_ALIKE:
-            programs.add((case.scenario, case.program))
-        return (case.scenario, case.program) not in programs
+            programs.add(case.ref)
+        return case.ref not in programs
 
 
 @dataclass

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from conformance.judgement.known import Known
-from conformance.model.case import Case, program_ref
+from conformance.model.case import Case
 from conformance.model.lateness import LatenessProfile
 from conformance.model.program import Program
 from conformance.model.trace import Trace
@@ -45,6 +45,6 @@ def reference_traces(
     def trace(case: Case) -> Trace:
         # A case without late events is the same under every reading.
         on_time = all(arrival.on_time for arrival in case.schedule.arrivals)
-        return ran(case, programs[program_ref(case.scenario, case.program)], None if on_time else reading)[0]
+        return ran(case, programs[case.ref], None if on_time else reading)[0]
 
     return lambda cases: {case.id: trace(case) for case in cases}

@@ -41,6 +41,11 @@ class Case:
         )
 
     @property
+    def ref(self) -> str:
+        """How packs, engines and files name its program."""
+        return program_ref(self.scenario, self.program)
+
+    @property
     def size(self) -> tuple[int, int, int, str]:
         """A key to sort by, simplest first: events, bundles in use, keys. The digest makes the order total."""
         arrivals = self.schedule.arrivals

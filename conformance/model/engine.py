@@ -11,7 +11,7 @@ from typing import Protocol, runtime_checkable
 
 from packaging.version import Version
 
-from conformance.model.case import Case, program_ref
+from conformance.model.case import Case
 from conformance.model.feature import ON_A_CHECKPOINT, Feature, Support, unsupported
 from conformance.model.lateness import LatenessProfile
 from conformance.model.next_version import versions
@@ -129,7 +129,7 @@ class Capabilities:
 
     def takes(self, case: Case, program: Program) -> bool:
         """Whether the engine can run a case of this program."""
-        if not self.runs(program_ref(case.scenario, case.program)):
+        if not self.runs(case.ref):
             return False
         if self.ahead:
             ahead = program.parameters[self.ahead]

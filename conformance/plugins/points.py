@@ -20,7 +20,7 @@ from typing import Any
 
 from packaging.utils import canonicalize_name
 
-from conformance.support.reading import tables_of, text_of
+from conformance.support.reading import BadInput, tables_of, text_of
 
 PACKAGE = "conformance"
 """The package that is imported. The names of the groups begin with it, too."""
@@ -36,7 +36,7 @@ PLUGINS = ("engines", SCENARIOS, "reports")
 there."""
 
 
-class InvalidPlugin(ValueError):
+class InvalidPlugin(BadInput):
     """A file or a module cannot be loaded. The message says in one line which, where in it, and why."""
 
 

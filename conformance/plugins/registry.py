@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from importlib.metadata import EntryPoint
 from typing import Any, cast
 
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 from conformance.model.checker import Checker
 from conformance.model.engine import Dated, Engine, Family, Released, Resumable, Setting, bare
@@ -17,10 +17,11 @@ from conformance.plugins.loading import Loaded, asked, loaded, narrowed
 from conformance.plugins.points import load, registered
 from conformance.plugins.settings import configured, declared_by, values
 from conformance.support.naming import unknown
-from conformance.support.release import Release
+from conformance.support.reading import BadInput
+from conformance.support.release import Release, version_in
 
 
-class UnknownName(ValueError):
+class UnknownName(BadInput):
     """Nothing is registered under a name. The message lists the registered names."""
 
 
@@ -101,12 +102,8 @@ def lacks_of(engine: Engine) -> str:
 
 
 def _release(engine: Released, name: str, number: str) -> Release:
-    try:
-        version = Version(number)
-    except InvalidVersion:
-        raise UnknownName(
-            f"{name!r}: {number!r} is no version of {engine.package}; write {bare(name)}@VERSION"
-        ) from None
+    if not (version := version_in(number)):
+        raise UnknownName(f"{name!r}: {number!r} is no version of {engine.package}; write {bare(name)}@VERSION")
     return Release(engine.package, str(version), tuple(engine.beside(version)), tuple(engine.foreign))
 
 

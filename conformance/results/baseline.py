@@ -21,7 +21,7 @@ from conformance.results.results import Results, UnreadableResults
 from conformance.results.signature import signature
 from conformance.results.subject import SubjectRecord
 from conformance.support.naming import counted
-from conformance.support.reading import text_of, value_of
+from conformance.support.reading import BadInput, text_of, value_of
 from conformance.support.writing import write_whole
 
 SCHEMA = "conformance/baseline/2"
@@ -30,11 +30,11 @@ Place = tuple[str, str, str, str]
 """(engine, scenario, guarantee, perturbation), or with a program in place of the guarantee."""
 
 
-class UnreadableBaseline(ValueError):
+class UnreadableBaseline(BadInput):
     """A file that is neither a baseline of this version nor results; the message says what is wrong with it."""
 
 
-class UnfitBaseline(ValueError):
+class UnfitBaseline(BadInput):
     """Results that must not become a baseline; the message says why."""
 
 

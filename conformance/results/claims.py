@@ -16,6 +16,8 @@ from conformance.model.engine import bare, is_accepted
 from conformance.model.scenario import opposite_of
 from conformance.results.catalogue import Claim, Condition, Document, catalogue
 from conformance.results.results import Results
+from conformance.support.grouping import grouped
+from conformance.support.plain import Plain
 
 
 class Answer(Enum):
@@ -29,7 +31,7 @@ class Answer(Enum):
 
 
 @dataclass(frozen=True)
-class Probed:
+class Probed(Plain):
     """The result of a probe.
 
     Attributes:
@@ -65,18 +67,18 @@ class Decision:
     engines: tuple[OnEngine, ...] = ()
     probed: Probed | None = None
 
-    def of(self, answer: Answer) -> list[OnEngine]:
-        return [found for found in self.engines if found.answer is answer]
+    @property
+    def by_answer(self) -> dict[Answer, list[OnEngine]]:
+        """The engines that were asked, by what they say, the most telling answer first."""
+        found = grouped((on.answer, on) for on in self.engines)
+        return {answer: found[answer] for answer in Answer if answer in found and answer is not Answer.NOT_ASKED}
 
 
 @cache
 def probed() -> dict[str, Probed]:
     """Claim -> result of its probe at the last run of the probes."""
     data = json.loads(files("conformance.results").joinpath("claims_probed.json").read_text(encoding="utf-8"))
-    return {
-        name: Probed(Answer(found["answer"]), found["seen"], found["script"], found["versions"])
-        for name, found in data.items()
-    }
+    return {name: Probed.from_json(found) for name, found in data.items()}
 
 
 def quoted(results: Results, claims: Iterable[Claim]) -> list[Claim]:
@@ -99,10 +101,7 @@ def quoted(results: Results, claims: Iterable[Claim]) -> list[Claim]:
 def decide(claims: Iterable[Claim], results: Results, probed: Mapping[str, Probed]) -> list[Decision]:
     """The answer of results to each claim, in the order of the claims. ``probed``: claim -> result of its probe. A cell
     that contradicts a claim by holding has the witness against its opposite."""
-    cells: dict[tuple[tuple[str, str], str], list[MatrixCell]] = {}
-    for cell in results.cells:
-        cells.setdefault((cell.row, cell.engine), []).append(cell)
-    engines = results.engines
+    cells, engines = results.by_row, results.engines
     return [_decide(claim, engines, results, cells, probed.get(claim.id)) for claim in claims]
 
 

@@ -27,9 +27,10 @@ from conformance.model.values import Json
 from conformance.results.record import EngineRecord, ReplayRecord, RunRecord, ScenarioRecord
 from conformance.results.subject import SubjectRecord
 from conformance.results.witness import UnreadableWitness, Witness
+from conformance.support.grouping import grouped
 from conformance.support.naming import counted
 from conformance.support.plain import Plain
-from conformance.support.reading import json_of
+from conformance.support.reading import BadInput, json_of
 from conformance.support.writing import write_whole
 
 SCHEMA = "conformance/results/5"
@@ -38,7 +39,7 @@ RESULTS = "results.json.gz"
 """The name of the file that a run writes."""
 
 
-class UnreadableResults(ValueError):
+class UnreadableResults(BadInput):
     """A file is not a results file that this version can read. The message says what is wrong with it."""
 
 
@@ -75,13 +76,21 @@ class Results(Plain):
         return [engine for engine in self.environment if engine in with_cells]
 
     @property
+    def not_run(self) -> list[tuple[str, str]]:
+        """(engine, reason) for each engine that did not run, or not to its end."""
+        return [(name, found.failure) for name, found in self.environment.items() if found.failure]
+
+    @property
+    def frameworks(self) -> list[str]:
+        """The frameworks of its engines, with their releases, in words."""
+        found = (self.environment[engine].framework for engine in self.engines)
+        return list(dict.fromkeys(" ".join(named) for named in found if named))
+
+    @property
     def columns(self) -> dict[str, list[str]]:
         """Column of the matrix -> the engines in it: one engine, or all engines of a framework that run a native
         operator."""
-        found: dict[str, list[str]] = {}
-        for engine in self.engines:
-            found.setdefault(self.environment[engine].shown_as, []).append(engine)
-        return found
+        return grouped((self.environment[engine].shown_as, engine) for engine in self.engines)
 
     @property
     def shortened(self) -> list[str]:
@@ -117,15 +126,19 @@ class Results(Plain):
             replays=[replace(found, engine=names.get(found.engine, found.engine)) for found in self.replays],
         )
 
+    @property
+    def by_row(self) -> dict[tuple[tuple[str, str], str], list[MatrixCell]]:
+        """((scenario, guarantee), engine) -> its cells, one for each perturbation."""
+        return grouped(((cell.row, cell.engine), cell) for cell in self.cells)
+
     def folded(self) -> dict[tuple[str, str], dict[str, Folded]]:
         """(scenario, guarantee) -> engine -> one row over all perturbations. Made once for the cells that there are."""
         of, known = self.__dict__.get("_folded", ((), {}))
         if len(of) == len(self.cells) and all(map(operator.is_, of, self.cells)):
             return known  # type: ignore[no-any-return]
-        groups: dict[tuple[str, str], dict[str, list[MatrixCell]]] = {}
-        for cell in self.cells:
-            groups.setdefault(cell.row, {}).setdefault(cell.engine, []).append(cell)
-        folded = {row: {engine: fold(cells) for engine, cells in found.items()} for row, found in groups.items()}
+        folded: dict[tuple[str, str], dict[str, Folded]] = {}
+        for (row, engine), cells in self.by_row.items():
+            folded.setdefault(row, {})[engine] = fold(cells)
         self.__dict__["_folded"] = tuple(self.cells), folded
         return folded
 

@@ -21,7 +21,7 @@ from typing import Any
 import pyarrow as pa
 
 from conformance.judgement.evidence import Runs, Traces
-from conformance.model.case import Case, program_ref
+from conformance.model.case import Case
 from conformance.model.engine import EngineInfo
 from conformance.model.feature import Feature
 from conformance.model.scenario import Scenario, programs_of
@@ -29,14 +29,15 @@ from conformance.model.values import canonical
 from conformance.plugins.adapter import adapter_digest
 from conformance.plugins.registry import load_engine
 from conformance.results import tables
+from conformance.support.reading import BadInput
 from conformance.support.writing import write_whole
 
 
-class UnusableCases(ValueError):
+class UnusableCases(BadInput):
     """A file of cases cannot be read, or lacks a case that it names. The message says which."""
 
 
-class UnusableTraces(ValueError):
+class UnusableTraces(BadInput):
     """A folder is not the folder of a run with traces. The message says why."""
 
 
@@ -58,12 +59,9 @@ class Store:
             with self._reading:
                 self._cases = number, cases
             yield cases
-        self._clear()
-        part.rename(self.folder / "cases")
-
-    def _clear(self) -> None:
         for name in ("cases", "traces", "handed", "checks"):
             shutil.rmtree(self.folder / name, ignore_errors=True)
+        part.rename(self.folder / "cases")
 
     @property
     def batches(self) -> list[int]:
@@ -178,7 +176,7 @@ def read_cases(path: Path, scenarios: Iterable[Scenario]) -> Iterator[list[Case]
             found = tables.cases_of(tables.read(file))
         except (OSError, pa.ArrowException, KeyError, ValueError) as error:
             raise UnusableCases(f"cannot read cases from {file}: {str(error).splitlines()[0]}") from None
-        cases = [case for case in found if program_ref(case.scenario, case.program) in known]
+        cases = [case for case in found if case.ref in known]
         ids = {case.id for case in cases}
         if len(ids) != len(cases) or ids & seen:
             raise UnusableCases(f"{file} holds a case twice")

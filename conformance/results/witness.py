@@ -19,7 +19,7 @@ from conformance.model.trace import DRAIN, Trace
 from conformance.model.values import Json, canonical, digest
 from conformance.plugins.points import HOME, PACKAGE, checkout
 from conformance.support.plain import Plain
-from conformance.support.reading import json_of, text_of
+from conformance.support.reading import BadInput, json_of, text_of
 from conformance.support.writing import write_whole
 
 SCHEMA = "conformance/witness/2"
@@ -49,7 +49,7 @@ INTERPRETERS = {"python", "java"}
 """Versions that do not affect whether a witness is confirmed on an engine."""
 
 
-class UnreadableWitness(ValueError):
+class UnreadableWitness(BadInput):
     """A file that is not a witness of this version, or that was edited; the message says which."""
 
 
@@ -64,13 +64,9 @@ class Confirmation(Plain):
     failed: int
     runs: int
 
-    def same_engine(self, other: Confirmation) -> bool:
-        """One engine in one version and configuration, whatever its adapter."""
-        return self.place == other.place
-
     @property
     def place(self) -> tuple[str, str]:
-        """The engine, its versions and its configuration, to be compared."""
+        """The engine, its versions and its configuration, to be compared: whatever its adapter."""
         return self.engine, canonical(dict(self.versions))
 
 

@@ -95,8 +95,10 @@ class Checks:
 def agreements_of(
     scenarios: Iterable[Scenario], infos: Iterable[EngineInfo], store: Store, checks: Checks
 ) -> list[Agreement]:
-    """How far engines agree, over all batches."""
-    scenarios, infos = list(scenarios), list(infos)
+    """How far engines agree, over all batches. Native operators that do not put out what the program does are left
+    out."""
+    scenarios = list(scenarios)
+    infos = [info for info in infos if not (operator := info.capabilities.native_operator) or operator.compared]
     total: dict[tuple[str, str, str, str], Agreement] = {}
     stops = frozenset(info.id for info in infos if info.capabilities.native_operator)
     references = {info.id: checks.reference(info.capabilities.lateness) for info in infos}

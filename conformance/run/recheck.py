@@ -18,7 +18,7 @@ from conformance.judgement.batches import Judgement
 from conformance.judgement.cell import MatrixCell, Verdict
 from conformance.judgement.evidence import Against, ReferenceTraces, Unjudgeable, speaks_against
 from conformance.judgement.verdict import not_run_alone, still_violated
-from conformance.model.case import Case, program_ref
+from conformance.model.case import Case
 from conformance.model.engine import EngineInfo, bare
 from conformance.model.scenario import Guarantee, Scenario, programs_of
 from conformance.plugins.points import DISTRIBUTION
@@ -79,7 +79,6 @@ class _Check:
             for info in infos
             for cell, guarantee, against in judgements[info.id].cells()
         ]
-        compared = [info for info in infos if not (i := info.capabilities.native_operator) or i.compared]
         drawn, digest, timelines = 0, Digest(), set()
         for batch in self.store.batches:
             cases = self._mine(self.store.read_cases(batch))
@@ -101,12 +100,12 @@ class _Check:
             scenarios={scenario.id: ScenarioRecord.of(scenario) for scenario in self.scenarios},
             cells=cells,
             stability=[found for judgement in judgements.values() for found in judgement.stabilities()],
-            agreements=agreements_of(self.scenarios, compared, self.store, self.checks),
+            agreements=agreements_of(self.scenarios, infos, self.store, self.checks),
             witnesses=dict(sorted(self.witnesses.items())),
         )
 
     def _mine(self, cases: list[Case]) -> list[Case]:
-        return [case for case in cases if program_ref(case.scenario, case.program) in self.programs]
+        return [case for case in cases if case.ref in self.programs]
 
     def _judgement(self, info: EngineInfo) -> Judgement:
         judgement = Judgement(self.scenarios, info)
@@ -145,7 +144,7 @@ class _Check:
         traces = {case.id: witness.seen}
         if base and witness.base_seen:
             traces[base.id] = witness.base_seen
-        program = self.programs[program_ref(case.scenario, case.program)]
+        program = self.programs[case.ref]
         with suppress(Unjudgeable):
             return speaks_against(program, guarantee, base, case, traces, reference)
         return ""

@@ -13,7 +13,6 @@ from datetime import datetime, timezone
 from importlib.metadata import version
 
 from conformance.execution.kept import Kept
-from conformance.judgement.agreement import Agreement
 from conformance.model.values import digest as digest_of
 from conformance.plugins.points import DISTRIBUTION
 from conformance.plugins.registry import load_scenarios
@@ -109,12 +108,6 @@ class Run:
         """Ends the run early: engines stop at once, the results so far are judged, and the results are partial."""
         self.hosts.interrupt()
 
-    def _agreements(self, outcomes: list[EngineOutcome]) -> list[Agreement]:
-        compared = [
-            o.info for o in outcomes if o.answered and (not (i := o.info.capabilities.native_operator) or i.compared)
-        ]
-        return agreements_of(self.options.scenarios, compared, self.store, self.checks)
-
     def _results(
         self,
         outcomes: list[EngineOutcome],
@@ -125,6 +118,7 @@ class Run:
     ) -> Results:
         options = self.options
         witnesses = {name: w for outcome in outcomes for name, w in sorted(outcome.witnesses.items())}
+        answered = [outcome.info for outcome in outcomes if outcome.answered]
         return Results(
             run=RunRecord(
                 harness=version(DISTRIBUTION),
@@ -149,7 +143,7 @@ class Run:
             cells=[cell for outcome in outcomes for cell in outcome.cells],
             stability=[stability for outcome in outcomes for stability in outcome.stabilities],
             witnesses=witnesses,
-            agreements=self._agreements(outcomes),
+            agreements=agreements_of(options.scenarios, answered, self.store, self.checks),
             replays=[replay.record for outcome in outcomes for replay in outcome.replays],
             subjects=[record for turn in subjects for record in turn.records],
             timing={

@@ -23,6 +23,7 @@ from conformance.plugins.source import JUDGING, harness_digest
 from conformance.results.record import KeptRecord
 from conformance.results.results import Results
 from conformance.run.options import KeptTraces, Options, Part
+from conformance.support.reading import BadInput
 from conformance.support.writing import write_whole
 
 FILE, TRACES = "shard.json", "kept"
@@ -32,7 +33,7 @@ PLAIN = ("wanted", "seed", "rows", "brief")
 """The options that a description has as they are."""
 
 
-class UnusableShards(ValueError):
+class UnusableShards(BadInput):
     """Folders do not hold the shards of one run. The message says why."""
 
 

@@ -26,7 +26,7 @@ from conformance.judgement.cell import MatrixCell, Verdict
 from conformance.judgement.contradiction import contradictions
 from conformance.judgement.evidence import Runs
 from conformance.judgement.verdict import broken
-from conformance.model.case import Case, program_ref
+from conformance.model.case import Case
 from conformance.model.engine import CannotRun, EngineInfo, bare
 from conformance.model.perturbation import factors_of
 from conformance.model.perturbation import parts_of as perturbations_of
@@ -232,7 +232,7 @@ class Turn:
         """(program, plan) under which a stored witness of this very engine ends with an error."""
         mine = (w for w in self._run.stored if bare(w.engine) == bare(self.info.id) and known_here(w, self.info))
         ending = [witness.case for witness in mine if _ends_a_query(witness)]
-        return [(program_ref(c.scenario, c.program), plan) for c in ending for plan in factors_of(c.perturbation)]
+        return [(c.ref, plan) for c in ending for plan in factors_of(c.perturbation)]
 
     def _judge_batch(self, batch: int, cases: list[Case], runs: Runs, judgement: Judgement) -> None:
         """Checks the cases of a batch, and takes apart what fails under several perturbations."""

@@ -23,6 +23,7 @@ from conformance.model.runs import Pack, PackRun
 from conformance.model.scenario import Guarantee, Scenario, programs_of
 from conformance.plugins.registry import load_engine, mutant_engine
 from conformance.selftest.power import Row
+from conformance.support.grouping import grouped
 
 Unit = tuple[Case, ...]
 """Cases of a program that a mutant answers at a time: one, or those of a pack if it looks at the others."""
@@ -123,7 +124,7 @@ class Bench:
             found = self._tested[ref] = {row: [] for row, _, _ in self._asked[ref]}
             guarantees = [guarantee for _, guarantee, _ in self._asked[ref]]
             for (case,) in self._units[False]:
-                if _ref(case) == ref:
+                if case.ref == ref:
                     [base] = self._place[False][case.base or case.id]
                     told = puts_to_test(self._programs[ref], guarantees, base, case, self._reference)
                     for name in {name for name, _ in told}:
@@ -137,7 +138,7 @@ class Bench:
         there and that are not ``broken`` yet."""
         answered = dict[int, PackRun]()
         for unit in units:
-            left = [one for one in asked.get(_ref(unit[0]), ()) if one[0] not in broken]
+            left = [one for one in asked.get(unit[0].ref, ()) if one[0] not in broken]
             if left and (runs := self._unlike(engine, unit, answered)):
                 yield unit, self._against(engine, unit, left, runs)
 
@@ -157,7 +158,7 @@ class Bench:
 
     def _answer(self, engine: Any, unit: Unit) -> PackRun:
         """What a mutant answers; what the reference does if it is the same."""
-        ref = _ref(unit[0])
+        ref = unit[0].ref
         if id(unit) not in self._known:  # a case's hash would take longer
             same = PackRun({case.id: self._specified[case.id] for case in unit})
             self._known[id(unit)] = self._count(unit) if ref in self._counting else same
@@ -180,7 +181,7 @@ class Bench:
         """The guarantees that a mutant breaks on cases."""
         place, found = self._place[engine.looks_around], set[Row]()
         bases = [next(one for one in place[case.base] if one.id == case.base) for case in unit if case.base]
-        cases, program = [*dict.fromkeys([*bases, *unit])], self._programs[_ref(unit[0])]
+        cases, program = [*dict.fromkeys([*bases, *unit])], self._programs[unit[0].ref]
         for row, guarantee, names in asked:
             evidence = gather(program, guarantee, cases, runs, lambda _: self._specified)
             against = [one for name, said in evidence.items() if name in names for one in said.against]
@@ -196,7 +197,7 @@ class Bench:
         alone = together(base, [(self._perturbations[factor_of(part)], level_of(part)) for part in mine], self._seed)
         if not alone:
             return False
-        program = self._programs[_ref(base)]
+        program = self._programs[base.ref]
         traces = engine.run(Pack((base,)), self._programs).traces | engine.run(Pack((alone,)), self._programs).traces
         said = gather(program, guarantee, [base, alone], Runs(traces), self._reference)
         return any(evidence.against for evidence in said.values())
@@ -205,7 +206,7 @@ class Bench:
         """The cells of a scenario, unconfirmed, that are violated or in error where the reference runs the suite."""
         runs = Runs(traces=dict(self._specified))
         for unit in self._units[True]:
-            if unit[0].scenario == scenario.id and _ref(unit[0]) in self._counting:
+            if unit[0].scenario == scenario.id and unit[0].ref in self._counting:
                 runs.packs.append((Pack(unit), self._count(unit)))
         mine = [case for case in self.cases if case.scenario == scenario.id]
         for _, guarantee, perturbation, said in evidences([scenario], mine, runs, self._info, self._reference):
@@ -215,12 +216,6 @@ class Bench:
                 yield conclude(scenario, guarantee, perturbation, self._info, tally)
 
 
-def _ref(case: Case) -> str:
-    return program_ref(case.scenario, case.program)
-
-
 def _by_program(pack: Pack) -> list[Unit]:
-    found: dict[str, list[Case]] = {}
-    for case in pack.cases:
-        found.setdefault(_ref(case), []).append(case)
+    found = grouped((case.ref, case) for case in pack.cases)
     return [tuple(cases) for cases in found.values()]

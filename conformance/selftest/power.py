@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from conformance.support.plain import Plain
-from conformance.support.reading import json_of
+from conformance.support.reading import BadInput, json_of
 from conformance.support.writing import write_whole
 
 SCHEMA = "conformance/power/3"
@@ -17,7 +17,7 @@ Row = tuple[str, str]
 """(scenario, guarantee)."""
 
 
-class UnreadablePower(ValueError):
+class UnreadablePower(BadInput):
     """A file that does not say the power of a run; the message says what is wrong with it."""
 
 

@@ -19,7 +19,8 @@ from conformance.model.scenario import Scenario
 from conformance.plugins.registry import UnknownName, load_engine, mutant_engine
 from conformance.run.processes import answers, workers
 from conformance.selftest.power import Row
-from conformance.support.reading import text_of
+from conformance.support.plain import Plain
+from conformance.support.reading import BadInput, text_of
 from conformance.support.writing import write_whole
 
 SCHEMA = "conformance/selftest/1"
@@ -41,12 +42,12 @@ FEW = 4
 """On so many cases mutants are asked for a guarantee that none has broken, before they are asked on all."""
 
 
-class UnreadableSelfTest(ValueError):
+class UnreadableSelfTest(BadInput):
     """A file that is not a self-test of this version; the message says what is wrong with it."""
 
 
 @dataclass(frozen=True)
-class SelfTest:
+class SelfTest(Plain):
     """The results of a self-test.
 
     Attributes:
@@ -82,41 +83,19 @@ class SelfTest:
         return not (self.survivors or self.toothless or self.accusations)
 
     def write(self, path: Path) -> None:
-        data = {
-            "schema": SCHEMA,
-            "kills": {mutant: sorted(rows) for mutant, rows in self.kills.items()},
-            "asked": sorted(self.asked),
-            "accusations": [cell.to_json() for cell in self.accusations],
-            "pairs": self.pairs,
-            "let_through": self.let_through,
-            "out_of_sight": self.out_of_sight,
-        }
-        write_whole(path, json.dumps(data, indent=1) + "\n")
+        write_whole(path, json.dumps({"schema": SCHEMA} | self.to_json(), indent=1) + "\n")
 
     @classmethod
     def read(cls, path: Path) -> SelfTest:
         """Raises UnreadableSelfTest for anything but a self-test of this version."""
-
-        def row(found: Any) -> Row:
-            scenario, guarantee = map(str, found)
-            return scenario, guarantee
-
+        text = text_of(path, UnreadableSelfTest)
         try:
-            data = json.loads(text_of(path, UnreadableSelfTest))
-            if not isinstance(data, dict) or data.get("schema") != SCHEMA:
-                raise UnreadableSelfTest(f"{path} is not a self-test of this version: write one with `selftest --json`")
-            return cls(
-                {str(mutant): frozenset(map(row, rows)) for mutant, rows in data["kills"].items()},
-                frozenset(map(row, data["asked"])),
-                tuple(map(MatrixCell.from_json, data["accusations"])),
-                {str(pair): found and row(found) for pair, found in data["pairs"].items()},
-                tuple(map(str, data.get("let_through", ()))),
-                tuple(map(str, data.get("out_of_sight", ()))),
-            )
-        except UnreadableSelfTest:
-            raise
+            data = json.loads(text)
+            if isinstance(data, dict) and data.get("schema") == SCHEMA:
+                return cls.from_json(data)
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise UnreadableSelfTest(f"{path} is not a whole self-test: {error!r}") from None
+        raise UnreadableSelfTest(f"{path} is not a self-test of this version: write one with `selftest --json`")
 
 
 def selftest(

@@ -20,8 +20,8 @@ SCALARS = frozenset({NoneType, bool, int, float, str})
 
 
 class Plain:
-    """A dataclass whose fields are JSON, enums, or values with ``to_json`` and ``from_json``; or tuples, lists and
-    mappings of these."""
+    """A dataclass whose fields are JSON, enums, or values with ``to_json`` and ``from_json``; or tuples, lists, sets
+    and mappings of these."""
 
     def to_json(self) -> Json:
         kind: Any = type(self)
@@ -43,6 +43,8 @@ def _told(value: Any) -> Json:
         return value.value
     if isinstance(value, Mapping):
         return {name: _told(item) for name, item in value.items()}
+    if isinstance(value, frozenset):
+        return sorted(map(_told, value))
     return [_told(item) for item in value] if isinstance(value, (tuple, list)) else value.to_json()
 
 
@@ -67,7 +69,7 @@ def _reader(hint: Any) -> Callable[[Json], Any]:
     origin, of = get_origin(hint), [_reader(part) for part in get_args(hint) if part not in (NoneType, ...)]
     if origin in (Union, UnionType):
         return lambda value: None if value is None else of[0](value)
-    if origin in (tuple, list):
+    if origin in (tuple, list, frozenset):
         return lambda value: origin(map(of[0], value))
     if isinstance(origin, type) and issubclass(origin, Mapping):
         return lambda value: {name: of[-1](item) for name, item in value.items()}

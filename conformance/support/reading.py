@@ -15,6 +15,11 @@ else:
     import tomli as tomllib
 
 
+class BadInput(ValueError):
+    """The input of a command cannot be used. The message says in one line which, and why. A command that meets it ends
+    with exit code 2."""
+
+
 def text_of(path: Path, refused: type[ValueError]) -> str:
     """The text of a file, unzipped if its name ends in ``.gz``. Raises ``refused`` where the file cannot be read or is
     not text."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
+from packaging.version import InvalidVersion, Version
+
 IN_RELEASE = "CONFORMANCE_RELEASE"
 """The environment variable of a process that runs in the environment of a release, with the release."""
 
@@ -27,3 +29,11 @@ class Release:
 
     def __str__(self) -> str:
         return f"{self.package} {self.version}"
+
+
+def version_in(text: str) -> Version | None:
+    """The version that a text is, None for a text that is none."""
+    try:
+        return Version(text)
+    except InvalidVersion:
+        return None

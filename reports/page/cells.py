@@ -20,9 +20,10 @@ from conformance.reports.page.panels import panels
 from conformance.reports.perturbations import UNDECIDED, Part, counts, in_short, not_exercised, told
 from conformance.reports.witnesses import alone_lines, witness_lines
 from conformance.reports.words import STANDINGS, amount, reason_of, replay_command, some, standing
-from conformance.results.record import GuaranteeRecord
+from conformance.results.record import EngineRecord, GuaranteeRecord
 from conformance.results.results import Results
 from conformance.results.witness import Witness
+from conformance.support.grouping import grouped
 
 LETTERS = {
     Verdict.HOLDS: "h",
@@ -72,24 +73,6 @@ class Evidence:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """The engine of a cell, in one run.
-
-    Attributes:
-        run: the label of the run.
-        about: the anchor of the engine's description.
-        age: how old its evidence is, "" where this run asked the engine.
-    """
-
-    id: str
-    run: str
-    about: str
-    native_operator: str
-    versions: str
-    age: str
-
-
-@dataclass(frozen=True)
 class Past:
     """What became of a cell.
 
@@ -110,6 +93,9 @@ class Entry:
     """A cell of the matrix, and its evidence.
 
     Attributes:
+        record: its engine.
+        run: the label of its run.
+        about: the anchor of the engine's description.
         letters: the place in ``Cells.letters`` of its verdicts under each perturbation.
         advice: the number of the advice on it, see ``leads.Leads``. None without advice.
         findings: the numbers of the findings that it shows.
@@ -124,7 +110,9 @@ class Entry:
 
     anchor: str
     cell: Folded
-    engine: Asked
+    record: EngineRecord
+    run: str
+    about: str
     past: Past
     letters: int
     advice: int | None
@@ -210,10 +198,7 @@ class GuaranteeRow:
     @property
     def lacking(self) -> list[list[Entry]]:
         """The quiet entries of engines that cannot be asked, those that lack the same together."""
-        found: dict[int, list[Entry]] = {}
-        for entry in self.entries:
-            if entry.quiet and entry.lack is not None:
-                found.setdefault(entry.lack, []).append(entry)
+        found = grouped((entry.lack, entry) for entry in self.entries if entry.quiet and entry.lack is not None)
         return list(found.values())
 
 
@@ -279,7 +264,6 @@ class Cells:
     def _entry(self, run: int, row: Row, engine: str, under: tuple[str, ...]) -> Entry:
         grid = self._grid
         parts, cell = grid.cells[run][row, engine], grid.folded[run][row, engine]
-        record = grid.runs[run].environment[engine]
         by_perturbation = {part.perturbation: LETTERS[part.verdict] for part in parts}
         letters = "".join(by_perturbation.get(name, "-") for name in grid.perturbations)
         found_under = {part.perturbation: (part.verdict.value, in_short(part)) for part in parts}
@@ -288,12 +272,13 @@ class Cells:
         if found:
             cell = replace(cell, reason=found[0][0].reason, intermittent=found[0][0].intermittent)
         before, flips = grid.before(run, row, engine)
-        about, versions = grid.engine_anchor(run, engine), " ".join(record.framework or ())
         violated, lacking = cell.verdict is Verdict.VIOLATED, cell.verdict is Verdict.UNSUPPORTED
         return Entry(
             anchor=grid.anchor(run, row, engine),
             cell=cell,
-            engine=Asked(engine, grid.labels[run], about, record.native_operator, versions, record.age),
+            record=grid.runs[run].environment[engine],
+            run=grid.labels[run],
+            about=grid.engine_anchor(run, engine),
             past=Past(standing(before) if before else "", tuple(flips), self._leads.since(row, engine)),
             letters=self.letters.setdefault(letters.rstrip("-"), len(self.letters)),
             advice=self._leads.advice_on(row, engine) if violated else None,
@@ -345,7 +330,7 @@ def _each_witness_once(columns: Iterable[Iterable[Entry]]) -> tuple[tuple[Entry,
         if same := next(
             (earlier for earlier in shown if earlier.witness and earlier.witness.seen == entry.witness.seen), None
         ):
-            title = " ".join(filter(None, [same.engine.id, same.engine.run]))
+            title = " ".join(filter(None, [same.cell.engine, same.run]))
             link = Link(same.anchor, title, whole=same.witness == entry.witness)
             return replace(entry, witness=replace(entry.witness, same=link))
         shown.append(entry)
@@ -377,7 +362,6 @@ def _had(columns: Iterable[Iterable[Entry]]) -> str:
 
 
 def _by_program(run: Results) -> dict[tuple[str, str, str], list[Stability]]:
-    found: dict[tuple[str, str, str], list[Stability]] = {}
-    for stability in run.stability:
-        found.setdefault((stability.scenario, stability.program, stability.engine), []).append(stability)
-    return found
+    return grouped(
+        ((stability.scenario, stability.program, stability.engine), stability) for stability in run.stability
+    )

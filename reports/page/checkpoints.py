@@ -15,25 +15,12 @@ FILE = "checkpoints.json"
 
 
 @dataclass(frozen=True)
-class Shown:
-    """One way from a release to another one.
-
-    Attributes:
-        words: how many programs go on, of how many.
-        kind: the colour: "holds", "violated", or "" where nothing can be said.
-    """
-
-    words: str
-    kind: str
-
-
-@dataclass(frozen=True)
 class Table:
     """The ways of an engine: for each release that jobs began in, those that went on."""
 
     engine: str
     releases: tuple[str, ...]
-    rows: tuple[tuple[str, tuple[Shown | None, ...]], ...]
+    rows: tuple[tuple[str, tuple[Resumed | None, ...]], ...]
     lost: tuple[tuple[str, str, str], ...]
     """(way, program, what is wrong), for each program that does not go on."""
 
@@ -63,16 +50,10 @@ def _tables(known: Iterable[Resumed], engines: Iterable[str]) -> Iterator[Table]
             yield Table(
                 engine,
                 releases,
-                tuple((begun, tuple(_shown(mine.get((begun, to))) for to in releases)) for begun in releases),
+                tuple((begun, tuple(mine.get((begun, to)) for to in releases)) for begun in releases),
                 tuple(
                     (f"{begun} → {to}", program, why)
                     for (begun, to), row in sorted(mine.items(), key=lambda way: [*map(Version, way[0])])
                     for program, why in row.lost.items()
                 ),
             )
-
-
-def _shown(row: Resumed | None) -> Shown | None:
-    if row is None:
-        return None
-    return Shown(row.words, "violated" if row.lost else "holds" if row.kept else "")

@@ -9,6 +9,7 @@ from conformance.judgement.cell import AS_DRAWN, MatrixCell, Verdict
 from conformance.model.perturbation import CRASH, factors_of
 from conformance.model.steps import CRASH_POINTS, Crash
 from conformance.reports.grid import Grid
+from conformance.support.grouping import grouped
 
 POINTS = tuple(CRASH_POINTS.items())
 """(name of a point, what is so at that instant), in the order in which a job comes to them."""
@@ -38,15 +39,13 @@ def lines(grid: Grid) -> list[Line]:
     kills."""
     found = []
     for run, label in zip(grid.runs, grid.labels, strict=True):
-        cells: dict[str, list[MatrixCell]] = {}
         broken = {
             (cell.engine, cell.row)
             for cell in run.cells
             if cell.perturbation == AS_DRAWN and cell.verdict is Verdict.VIOLATED
         }
-        for cell in run.cells:
-            if CRASH.id in factors_of(cell.perturbation) and (cell.engine, cell.row) not in broken:
-                cells.setdefault(cell.engine, []).append(cell)
+        crashed = (cell for cell in run.cells if CRASH.id in factors_of(cell.perturbation))
+        cells = grouped((cell.engine, cell) for cell in crashed if (cell.engine, cell.row) not in broken)
         for engine in run.engines:
             points = tuple(_killed(cells.get(engine, ()), name) for name, _ in POINTS)
             if any(points):

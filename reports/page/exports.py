@@ -12,7 +12,7 @@ from conformance.comparison.exported import exported
 from conformance.model.export import CannotExport
 from conformance.model.scenario import Scenario
 from conformance.plugins.points import InvalidPlugin
-from conformance.plugins.registry import UnknownName, load_scenarios, users
+from conformance.plugins.registry import UnknownName, load_scenarios
 from conformance.reports.page.pages import Parts, raw
 from conformance.results.witness import Witness, of_scenario, projects_folder
 
@@ -41,7 +41,7 @@ def exports(witnesses: Iterable[Witness], parts: Parts, again: Iterable[Witness]
     """Witness (id) -> its file. The files are parts side by side, since they have much in common. A plain page has none
     of them, and no page has those of ``again``: witnesses of which another engine's stand on the page."""
     try:
-        scenarios = [*load_scenarios(), *users().scenarios]
+        scenarios = load_scenarios()
     except (UnknownName, InvalidPlugin):
         scenarios = []
     found: dict[str, Export] = {}

@@ -15,6 +15,7 @@ from markupsafe import Markup
 
 from conformance.model.engine import bare
 from conformance.model.perturbation import BY_ID
+from conformance.reports import words
 from conformance.reports.advice import known_advice
 from conformance.reports.grades import WEAKEST_FIRST
 from conformance.reports.grid import Grid
@@ -25,7 +26,7 @@ from conformance.reports.page.kills import arranged
 from conformance.reports.page.leads import Leads
 from conformance.reports.page.moves import Moves, known_as
 from conformance.reports.page.pages import Parts, framed
-from conformance.reports.words import OTHER_CASES, STANDINGS
+from conformance.reports.text import claims as claimed
 from conformance.results.report import Report
 from conformance.results.results import Results
 from conformance.selftest.power import Power
@@ -54,14 +55,15 @@ def render(
     return framed(
         "matrix.html.j2",
         SCRIPTS,
-        runs=sections.run_lines(grid),
-        families=grid.families,
+        grid=grid,
+        runs=list(zip(runs, grid.labels, strict=True)),
+        words=words,
+        claimed=claimed,
         doings=overview.doings(grid, known_advice()),
         moves=Moves(grid, known_advice()),
         map=overview.squares(grid),
         map_columns=overview.mapped(grid),
         columns=[column for column in grid.columns if not column.native],
-        all_columns=grid.columns,
         operators={
             s.id: [(n, c) for n, c in enumerate(grid.columns) if c.native and any(row.columns[n] for row in s.rows)]
             for s in scenarios
@@ -71,9 +73,8 @@ def render(
         scenarios=scenarios,
         many=MANY,
         leads=leads,
-        notes=list(cells.notes),
+        cells=cells,
         lacks=list(cells.lacks),
-        letters=list(cells.letters),
         titled={name: record.title for run in runs for name, record in run.environment.items() if record.title},
         named={
             name: known_as(record.title, record.framework[0] if record.framework else "")
@@ -81,19 +82,14 @@ def render(
             for name, record in run.environment.items()
         },
         parts=parts,
-        perturbations=grid.perturbations,
         titles={name: BY_ID[name].title for name in grid.perturbations if name in BY_ID},
-        standings=[(word, symbol, meaning) for word, (symbol, meaning) in STANDINGS.items()],
         subjects=list(subjects.tables(runs[-1])),
-        verdicts=subjects.SHOWN,
         types=list(types.tables(grid)),
         plans=plans.view(grid),
         crashes=crashes.lines(grid),
         crash_points=crashes.POINTS,
         type_words=types.WORDS,
-        changed=sections.changed(grid),
         checkpoints=checkpoints.tables(bare(name) for run in runs for name in run.engines),
-        other_cases=OTHER_CASES,
         engines=sections.engines(grid, powers),
         claims=sections.claims(grid),
         stability=sections.stability(grid),

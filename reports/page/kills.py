@@ -9,9 +9,11 @@ from rich.markup import escape
 from rich.table import Table
 
 from conformance.reports.page.pages import framed
+from conformance.reports.text.screen import say
 from conformance.reports.words import amount
 from conformance.selftest.power import Power
 from conformance.selftest.selftest import SelfTest
+from conformance.support.grouping import grouped
 
 
 def _scenarios(found: SelfTest) -> list[str]:
@@ -42,13 +44,13 @@ def show(found: SelfTest, console: Console, matrix: bool = True) -> None:
     if matrix:
         console.print(table)
     for line in problems(found):
-        console.print(escape(line), style="red", highlight=False, soft_wrap=True)
+        say(console, line, "red")
     killed = sum(map(bool, found.kills.values()))
     pairs = sum(map(bool, found.pairs.values()))
-    console.print(
+    say(
+        console,
         f"{killed} of {len(found.kills)} mutants and {pairs} of {len(found.pairs)} pairs of them caught, "
         f"{len(found.accusations)} false accusations",
-        highlight=False,
     )
 
 
@@ -56,11 +58,11 @@ def show_some(found: SelfTest, console: Console) -> None:
     """The catch of some scenarios on one screen: the number of mutants that each guarantee catches, and of guarantees
     that catch each mutant."""
 
-    def say(text: str, style: str = "") -> None:
+    def told(text: str, style: str = "") -> None:
         console.print(escape(text), style=style, highlight=False, soft_wrap=False)
 
     seen = len(found.kills) + len(found.let_through)
-    say(f"{seen + len(found.out_of_sight)} mutants: {seen} in sight, {len(found.kills)} of them caught")
+    told(f"{seen + len(found.out_of_sight)} mutants: {seen} in sight, {len(found.kills)} of them caught")
     table = Table(title="Mutants that each guarantee catches", title_justify="left")
     for heading in ("guarantee", "caught", "by it alone"):
         table.add_column(heading, justify="left" if heading == "guarantee" else "right")
@@ -68,17 +70,15 @@ def show_some(found: SelfTest, console: Console) -> None:
         mine = [rows for rows in found.kills.values() if row in rows]
         table.add_row("/".join(row), str(len(mine) or "nothing"), str(sum(len(rows) == 1 for rows in mine) or ""))
     console.print(table)
-    by_number: dict[int, list[str]] = {}
-    for mutant, rows in found.kills.items():
-        by_number.setdefault(len(rows), []).append(mutant)
+    by_number = grouped((len(rows), mutant) for mutant, rows in found.kills.items())
     for number, mutants in sorted(by_number.items()):
-        say(f"caught by {number} guarantee{'s' if number > 1 else ''}: {', '.join(mutants)}")
+        told(f"caught by {number} guarantee{'s' if number > 1 else ''}: {', '.join(mutants)}")
     if found.let_through:
-        say(f"in sight, but no guarantee catches: {', '.join(found.let_through)}")
+        told(f"in sight, but no guarantee catches: {', '.join(found.let_through)}")
     for line in problems(found):
-        say(line, style="red")
+        told(line, style="red")
     pairs = sum(map(bool, found.pairs.values()))
-    say(f"{pairs} of {len(found.pairs)} pairs of caught mutants caught, {len(found.accusations)} false accusations")
+    told(f"{pairs} of {len(found.pairs)} pairs of caught mutants caught, {len(found.accusations)} false accusations")
 
 
 def caught_of(power: Power) -> str:
@@ -99,7 +99,7 @@ def show_power(power: Power, console: Console) -> None:
     if power.not_visible:
         lines.append(f"not visible to it ({len(power.not_visible)}): {', '.join(power.not_visible)}")
     for line in lines:
-        console.print(escape(line), highlight=False, soft_wrap=True)
+        say(console, line)
 
 
 def arranged(found: SelfTest) -> dict[str, Any]:

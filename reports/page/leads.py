@@ -13,7 +13,7 @@ from conformance.comparison.history import Course, courses_in, sources
 from conformance.judgement.cell import Verdict
 from conformance.model.engine import bare
 from conformance.plugins.points import InvalidPlugin
-from conformance.plugins.registry import UnknownName, load_scenarios, users
+from conformance.plugins.registry import UnknownName, load_scenarios
 from conformance.reports.advice import Advice, advice_on, known_advice
 from conformance.reports.findings import NAMED, known_findings, plain
 from conformance.reports.grid import Grid, Row
@@ -145,7 +145,7 @@ def measured() -> Mapping[Path, Baseline]:
 def _sources(grid: Grid) -> list[Source]:
     """The sources of the page's scenarios, as they stand here; none of scenarios that are not here."""
     try:
-        there = {scenario.id: scenario for scenario in (*load_scenarios(), *users().scenarios)}
+        there = {scenario.id: scenario for scenario in load_scenarios()}
     except (UnknownName, InvalidPlugin):
         return []
     asked = dict.fromkeys(row[0] for row in grid.rows)

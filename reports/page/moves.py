@@ -12,26 +12,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 from conformance.judgement.agreement import REFERENCE
-from conformance.judgement.cell import Verdict
 from conformance.model.engine import CannotRun, Engine, bare
 from conformance.plugins.registry import UnknownName, load_engine, load_scenarios
 from conformance.reports.advice import Advice
 from conformance.reports.grid import FRAMEWORKS, Grid, Row
+from conformance.reports.page.cells import LETTERS
 from conformance.reports.page.leads import measured, paragraphs
 from conformance.reports.page.pages import in_base_85
 from conformance.results.baseline import Baseline, Standing
-
-LETTERS = {
-    Verdict.HOLDS: "h",
-    Verdict.VIOLATED: "v",
-    Verdict.UNSUPPORTED: "s",
-    Verdict.UNKNOWN: "u",
-    Verdict.ERROR: "e",
-}
-"""A verdict under a perturbation in what is packed for the script, "-" where it was not asked."""
+from conformance.support.release import version_in
 
 
 @dataclass(frozen=True)
@@ -72,11 +64,8 @@ class Moves:
 
 def _order(side: Side) -> tuple[bool, Version, bool, bool]:
     """What an engine's newest release is told by comes last: a run of the page, if that is whole, else a baseline."""
-    try:
-        version = Version(side.key.partition("@")[2].partition("+")[0].removesuffix(".measured").partition(".run")[0])
-    except InvalidVersion:
-        return True, Version("0"), side.whole, bool(side.anchors)
-    return False, version, side.whole, bool(side.anchors)
+    version = version_in(side.key.partition("@")[2].partition("+")[0].removesuffix(".measured").partition(".run")[0])
+    return version is None, version or Version("0"), side.whole, bool(side.anchors)
 
 
 def _sides(grid: Grid) -> Iterator[Side]:
@@ -108,10 +97,8 @@ def _sides(grid: Grid) -> Iterator[Side]:
 def _releases() -> Iterator[tuple[Version, Baseline]]:
     for baseline in measured().values():
         for number in {baseline.version(engine) for engine in baseline.engines} - {""}:
-            try:
-                yield Version(number), baseline
-            except InvalidVersion:
-                continue
+            if version := version_in(number):
+                yield version, baseline
 
 
 def _cells(baseline: Baseline) -> dict[str, dict[Row, dict[str, Standing]]]:

@@ -13,6 +13,7 @@ from conformance.reports.advice import Advice
 from conformance.reports.grid import FRAMEWORKS, Column, Grid, Row
 from conformance.reports.words import amount, change_in_words, changed_claim
 from conformance.results.record import EngineRecord
+from conformance.support.grouping import grouped
 
 SHOWN = 10
 """How many differences the overview tells."""
@@ -181,10 +182,9 @@ def _changes(grid: Grid) -> Iterator[tuple[str, list[Difference]]]:
         for change in between:
             if Verdict.UNKNOWN.value in (change.before, change.after) or bare(change.engine) not in real:
                 continue
-            row = (change.scenario, change.about)
-            there = [n for n in range(number + 1) if (row, change.engine) in grid.folded[n]]
-            if not change.of_program and there:
-                link = Link(change.engine, grid.anchor(there[-1], row, change.engine))
+            anchor = grid.change_anchor(number, change)
+            if anchor and not change.of_program:
+                link = Link(change.engine, anchor)
                 claim = Link(change_in_words(change), link.anchor)
                 found.append(Difference(changed_claim(grid.runs, change), (link,), claim, "", (1, 1)))
         yield f"Upgrade {grid.labels[number - 1]} → {grid.labels[number]}", found
@@ -192,11 +192,12 @@ def _changes(grid: Grid) -> Iterator[tuple[str, list[Difference]]]:
 
 def _differences(grid: Grid, advice: Sequence[Advice], rows: Cells, lasts: Mapping[str, int]) -> list[Difference]:
     """Violated rows by their cause, which the advice tells; what has no advice is a difference of its own."""
-    groups: dict[str, list[tuple[Row, Folded]]] = {}
-    for row, found in rows.items():
-        for engine, cell in found.items():
-            cause = next((a.cause for a in advice if a.about(row, engine)), grid.texts[row[0]].guarantees[row[1]].claim)
-            groups.setdefault(cause, []).append((row, cell))
+
+    def cause(row: Row, engine: str) -> str:
+        told = (one.cause for one in advice if one.about(row, engine))
+        return next(told, grid.texts[row[0]].guarantees[row[1]].claim)
+
+    groups = grouped((cause(row, engine), (row, cell)) for row, found in rows.items() for engine, cell in found.items())
     made = [_difference(grid, cause, found, lasts) for cause, found in groups.items()]
     return sorted(made, key=lambda difference: difference.weight, reverse=True)
 

@@ -12,19 +12,13 @@ from collections.abc import Iterator, Sequence
 from importlib.resources import files
 from itertools import chain
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from conformance.reports.page.style import STYLE
+from conformance.reports.templating import templates
 from conformance.reports.words import amount, some
 
-TEMPLATES = Environment(
-    loader=PackageLoader("conformance.reports", "templates"),
-    autoescape=True,
-    undefined=StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
-)
+TEMPLATES = templates("conformance.reports")
 
 
 def raw(text: str) -> Markup:

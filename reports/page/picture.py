@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from xml.etree import ElementTree
-from xml.etree.ElementTree import Element, SubElement
+from xml.etree.ElementTree import Element
 
 from conformance.model.schedule import Advance, Deliver, Schedule, Step
 from conformance.model.trace import DRAIN, Emission
@@ -17,6 +17,7 @@ from conformance.model.values import Json, canonical, spelled
 from conformance.reports.page.panels import Panel
 from conformance.reports.page.style import LIGHT, STYLE
 from conformance.reports.words import amount, legal, met, relative, shortened
+from conformance.support.grouping import grouped
 
 LEFT, TOP, LINE, CHAR = 64, 40, 15, 6.7
 """Sizes in px: room for labels at the left and top, the distance of lines of text, a character's width."""
@@ -62,17 +63,9 @@ def document(found: Iterable[Panel]) -> str:
     rows, needed, tall = _legend(max(width, 600))
     width = max(width, needed)
     colours = ";".join(f"--{name}:{value}" for name, value in LIGHT.items())
-    root = Element(
-        "svg",
-        {
-            "xmlns": "http://www.w3.org/2000/svg",
-            "class": "picture",
-            "width": str(width),
-            "height": str(height + 20 + tall),
-        },
-    )
-    SubElement(root, "style").text = f"svg{{{colours}}}{STYLE}"
-    SubElement(root, "rect", {"width": "100%", "height": "100%", "fill": LIGHT["page"]})
+    root = _element("svg", xmlns="http://www.w3.org/2000/svg", of="picture", width=width, height=height + 20 + tall)
+    _add(root, "style").text = f"svg{{{colours}}}{STYLE}"
+    _add(root, "rect", width="100%", height="100%", fill=LIGHT["page"])
     root.extend(placed)
     rows.set("transform", f"translate(8 {height + 16})")
     root.append(rows)
@@ -82,7 +75,7 @@ def document(found: Iterable[Panel]) -> str:
 def legend() -> str:
     """The legend as an SVG element."""
     rows, width, height = _legend(600)
-    root = Element("svg", {"class": "picture", "width": str(width), "height": str(height + 8), "role": "img"})
+    root = _element("svg", of="picture", width=width, height=height + 8, role="img")
     root.set("aria-label", "Legend: the line is the watermark; " + ", ".join(text for _, text in LEGEND))
     rows.set("transform", "translate(4 14)")
     root.append(rows)
@@ -97,7 +90,7 @@ def _legend(most: float) -> tuple[Element, int, int]:
         if x and x + width > most:
             x, y = 0.0, y + 18
         if kind == "watermark":
-            SubElement(group, "path", {"class": kind, "d": f"M{x:.0f} {y - 4}h9"})
+            _add(group, "path", of=kind, d=f"M{x:.0f} {y - 4}h9")
         else:
             _mark(group, kind, x + 5, y - 4)
         _text(group, x + 14, y, text)
@@ -140,28 +133,19 @@ def _drawn(panel: Panel) -> Element:
         lanes[key] = bottom
         bottom += LINE * max(1, deepest + (panel.lacks is not None and panel.lacks[1] == key)) + 8
     width = columns[-1].right + 10
-    root = Element(
-        "svg",
-        {
-            "class": "picture",
-            "width": f"{max(width, LEFT + len(panel.title) * 7):.0f}",
-            "height": f"{bottom + 4}",
-            "role": "img",
-            "aria-label": _described(panel),
-        },
-    )
+    root = _element("svg", of="picture", width=max(width, LEFT + len(panel.title) * 7), height=bottom + 4, role="img")
+    root.set("aria-label", _described(panel))
     _text(root, 2, 14, panel.title, "title")
     _bands(root, columns, floor, bottom)
-    lines = "".join(f"M{LEFT} {level[time]}H{width:.0f}" for time in times)
-    SubElement(root, "path", {"class": "level", "d": lines})
-    labels = SubElement(root, "g", {"class": "small", "text-anchor": "end"})
+    _add(root, "path", of="level", d="".join(f"M{LEFT} {level[time]}H{width:.0f}" for time in times))
+    labels = _add(root, "g", of="small", text_anchor="end")
     for time in times:
         _text(labels, LEFT - 5, level[time] + 4, relative(time, schedule))
     _watermark(root, columns, level, floor, width)
     for column in columns:
         _events(root, column, schedule, level)
     for key, y in lanes.items():
-        SubElement(root, "path", {"class": "lane", "d": f"M2 {y - 5}H{width:.0f}"})
+        _add(root, "path", of="lane", d=f"M2 {y - 5}H{width:.0f}")
         _text(root, 2, y + 8, shortened(f"out, {spelled(key)}", 10), "small")
         for column in columns:
             _outputs(root, column, [e for e in column.out if e.key == key], panel, key, y)
@@ -169,9 +153,7 @@ def _drawn(panel: Panel) -> Element:
 
 
 def _columns(panel: Panel) -> list[_Column]:
-    out: dict[int, list[Emission]] = {}
-    for emission in panel.trace.emissions:
-        out.setdefault(emission.step, []).append(emission)
+    out = grouped((emission.step, emission) for emission in panel.trace.emissions)
     columns, left = [], float(LEFT)
     steps: list[Step | None] = [*panel.schedule.steps, *([None] if DRAIN in out else [])]
     for step in steps:
@@ -192,13 +174,12 @@ def _named(step: Step | None) -> str:
 
 
 def _bands(root: Element, columns: list[_Column], floor: int, bottom: int) -> None:
-    names = Element("g", {"class": "small", "text-anchor": "middle"})
+    names = _element("g", of="small", text_anchor="middle")
     for column in columns:
         if isinstance(column.step, Deliver):
-            box = {"x": column.left, "y": TOP - 4, "width": column.width, "height": bottom - TOP}
-            SubElement(root, "rect", {"class": "bundle", **{name: f"{value:.0f}" for name, value in box.items()}})
+            _add(root, "rect", of="bundle", x=column.left, y=TOP - 4, width=column.width, height=bottom - TOP)
         elif column.step and not isinstance(column.step, Advance):  # the line of the watermark shows an advance
-            SubElement(root, "path", {"class": "cut", "d": f"M{column.middle:.0f} {TOP - 4}V{floor}"})
+            _add(root, "path", of="cut", d=f"M{column.middle:.0f} {TOP - 4}V{floor}")
         _text(names, column.middle, TOP - 9, _named(column.step))
     root.append(names)
 
@@ -211,8 +192,8 @@ def _watermark(root: Element, columns: list[_Column], level: dict[int, int], flo
             y = level[column.step.watermark]
             line += f"M{column.middle:.0f} {floor}V{y}" if not line else f"H{column.middle:.0f}V{y}"
             last = last or column.middle
-    SubElement(root, "path", {"class": "behind", "d": f"{line}H{width:.0f}V{floor}Z"})
-    SubElement(root, "path", {"class": "watermark", "d": f"{line}H{width:.0f}"})
+    _add(root, "path", of="behind", d=f"{line}H{width:.0f}V{floor}Z")
+    _add(root, "path", of="watermark", d=f"{line}H{width:.0f}")
 
 
 def _events(root: Element, column: _Column, schedule: Schedule, level: dict[int, int]) -> None:
@@ -246,17 +227,7 @@ def _outputs(root: Element, column: _Column, mine: list[Emission], panel: Panel,
 
 
 def _boxed(root: Element, x: float, y: float, characters: int) -> None:
-    SubElement(
-        root,
-        "rect",
-        {
-            "class": "differs",
-            "x": f"{x:.0f}",
-            "y": f"{y - 11:.0f}",
-            "width": f"{characters * CHAR + 22:.0f}",
-            "height": "15",
-        },
-    )
+    _add(root, "rect", of="differs", x=x, y=y - 11, width=characters * CHAR + 22, height=15)
 
 
 def _kind(emission: Emission, step: Step | None) -> str:
@@ -269,23 +240,35 @@ def _kind(emission: Emission, step: Step | None) -> str:
 
 def _mark(parent: Element, kind: str, x: float, y: float) -> Element:
     if kind in ("on-time", "at"):
-        return SubElement(parent, "circle", {"class": kind, "cx": f"{x:.0f}", "cy": f"{y:.0f}", "r": "4.5"})
+        return _add(parent, "circle", of=kind, cx=x, cy=y, r="4.5")
     shapes = {
         "late": "m-4 -4l8 8m0 -8l-8 8",
         "fired": "m0 -5l5 5l-5 5l-5 -5z",
         "stopped": "m-5 4h10l-5 -9z",
         "differs": "m-6 -5h12v10h-12z",
     }
-    return SubElement(parent, "path", {"class": kind, "d": f"M{x:.0f} {y:.0f}{shapes.get(kind, 'm-4 -4h8v8h-8z')}"})
+    return _add(parent, "path", of=kind, d=f"M{x:.0f} {y:.0f}{shapes.get(kind, 'm-4 -4h8v8h-8z')}")
 
 
 def _tooltip(element: Element, text: str) -> None:
-    SubElement(element, "title").text = legal(text)
+    _add(element, "title").text = legal(text)
 
 
 def _text(parent: Element, x: float, y: float, text: str, kind: str = "") -> None:
-    attributes = {"x": f"{x:.0f}", "y": f"{y:.0f}"} | ({"class": kind} if kind else {})
-    SubElement(parent, "text", attributes).text = legal(text)
+    _add(parent, "text", x=x, y=y, of=kind).text = legal(text)
+
+
+def _add(parent: Element, name: str, **given: str | float) -> Element:
+    """A new element at the end of another one."""
+    parent.append(made := _element(name, **given))
+    return made
+
+
+def _element(name: str, **given: str | float) -> Element:
+    """An element of the class ``of`` with these attributes. Numbers are in whole px."""
+    names = {key: "class" if key == "of" else key.replace("_", "-") for key in given}
+    told = {names[key]: value if isinstance(value, str) else f"{value:.0f}" for key, value in given.items()}
+    return Element(name, {key: value for key, value in told.items() if value})
 
 
 def said(emission: Emission) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from conformance.judgement.cell import MatrixCell, Verdict
 from conformance.model.plan import PREFIX, is_plan
 from conformance.reports.grid import Column, Grid
+from conformance.support.grouping import grouped
 
 
 @dataclass(frozen=True)
@@ -50,9 +51,12 @@ class View:
 
 def view(grid: Grid) -> View | None:
     """The view of all runs, None where no plan was asked."""
-    found: dict[str, dict[Column, list[tuple[MatrixCell, str]]]] = {}
-    for column, cell, anchor in _asked(grid):
-        found.setdefault(cell.perturbation.removeprefix(PREFIX), {}).setdefault(column, []).append((cell, anchor))
+    found = {
+        plan: grouped(asked)
+        for plan, asked in grouped(
+            (cell.perturbation.removeprefix(PREFIX), (column, (cell, anchor))) for column, cell, anchor in _asked(grid)
+        ).items()
+    }
     if not found:
         return None
     columns = tuple(column for column in grid.columns if any(column in of_plan for of_plan in found.values()))

@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from conformance.judgement.cell import Verdict
-from conformance.reports.words import SYMBOLS
 from conformance.results.results import Results
-from conformance.results.subject import AnswerRecord, SubjectRecord
-
-
-@dataclass(frozen=True)
-class Line:
-    """A subject: its verdicts in the order of the questions, None where it has none."""
-
-    record: SubjectRecord
-    answers: tuple[AnswerRecord | None, ...]
+from conformance.results.subject import SubjectRecord
 
 
 @dataclass(frozen=True)
@@ -25,13 +16,13 @@ class Table:
 
     Attributes:
         title: the framework, with its release.
-        questions: (id, what it means), in their order.
+        questions: id -> what it means, in their order.
         failed: (subject, question, why, path of the script) of what is violated or failed.
     """
 
     title: str
-    questions: tuple[tuple[str, str], ...]
-    lines: tuple[Line, ...]
+    questions: Mapping[str, str]
+    records: list[SubjectRecord]
     failed: tuple[tuple[str, str, str, str], ...]
 
 
@@ -41,8 +32,8 @@ def tables(results: Results) -> Iterator[Table]:
         questions = {answer.question: answer.means for record in mine for answer in record.answers if answer.question}
         yield Table(
             ", ".join(" ".join(version) for version in mine[0].versions.items()),
-            tuple(questions.items()),
-            tuple(Line(record, tuple(_answers(record, questions))) for record in mine),
+            questions,
+            mine,
             tuple(
                 (record.subject, answer.question, answer.why, record.script_of(answer))
                 for record in mine
@@ -50,13 +41,3 @@ def tables(results: Results) -> Iterator[Table]:
                 if answer.verdict in (Verdict.VIOLATED, Verdict.ERROR)
             ),
         )
-
-
-def _answers(record: SubjectRecord, questions: dict[str, str]) -> Iterator[AnswerRecord | None]:
-    there = {answer.question: answer for answer in record.answers}
-    for question in questions:
-        yield there.get(question)
-
-
-SHOWN = {verdict.value: SYMBOLS[verdict] for verdict in Verdict}
-"""A verdict's name -> its symbol."""

@@ -6,30 +6,21 @@ from __future__ import annotations
 import datetime
 from collections import Counter
 from itertools import groupby
-from typing import Any
-from xml.etree import ElementTree
-from xml.etree.ElementTree import SubElement
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 
 from conformance.comparison.history import Course, History, Point, Stage
 from conformance.judgement.cell import Verdict
 from conformance.reports.site.places import WORDS, Texts, of_engine, of_guarantee, place, since, standing
-from conformance.reports.words import STANDINGS, legal
-
-ATOM = "http://www.w3.org/2005/Atom"
+from conformance.reports.templating import templates
+from conformance.reports.words import STANDINGS
+from conformance.support.grouping import grouped
 
 TITLE = "Guarantees over releases"
 
 
 def _templates(history: History, texts: Texts) -> Environment:
-    found = Environment(
-        loader=PackageLoader("conformance.reports.site", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    found = templates("conformance.reports.site")
     found.globals |= {
         "history": history,
         "texts": texts,
@@ -60,12 +51,12 @@ def score(counts: Counter[Verdict] | None) -> str:
 
 def pages(history: History, texts: Texts) -> dict[str, str]:
     """Address -> text, of all pages and the style."""
-    templates = _templates(history, texts)
-    source = templates.loader.get_source(templates, "style.css")[0] if templates.loader else ""
-    found = {"index.html": _index(templates, history), "style.css": source}
+    mine = _templates(history, texts)
+    source = mine.loader.get_source(mine, "style.css")[0] if mine.loader else ""
+    found = {"index.html": _index(mine, history), "style.css": source}
     for engine, framework in history.engines.items():
         courses = history.of_engine(engine)
-        found[of_engine(engine, "html")] = templates.get_template("engine.html.j2").render(
+        found[of_engine(engine, "html")] = mine.get_template("engine.html.j2").render(
             title=f"{engine} over releases",
             root="../",
             document=f"../{of_engine(engine)}",
@@ -77,7 +68,7 @@ def pages(history: History, texts: Texts) -> dict[str, str]:
     for (scenario, guarantee), courses in _by_guarantee(history).items():
         about = texts.guarantee(scenario, guarantee)
         courses = sorted(courses, key=lambda course: (course.framework, course.engine))
-        found[of_guarantee(scenario, guarantee, "html")] = templates.get_template("guarantee.html.j2").render(
+        found[of_guarantee(scenario, guarantee, "html")] = mine.get_template("guarantee.html.j2").render(
             title=about.claim,
             root="../../",
             document=f"../../{of_guarantee(scenario, guarantee)}",
@@ -88,14 +79,14 @@ def pages(history: History, texts: Texts) -> dict[str, str]:
     return found
 
 
-def _index(templates: Environment, history: History) -> str:
+def _index(mine: Environment, history: History) -> str:
     by_scenario: dict[str, dict[str, str]] = {}
     for (scenario, guarantee), courses in sorted(_by_guarantee(history).items()):
         counts = Counter(course.now.verdict for course in courses)
         told = ", ".join(f"{WORDS[verdict]} on {counts[verdict]}" for verdict in Verdict if counts[verdict])
         by_scenario.setdefault(scenario, {})[guarantee] = told
     cases = {name: {digest for r in history.releases(name) for digest in r.cases} for name in history.stages}
-    return templates.get_template("index.html.j2").render(
+    return mine.get_template("index.html.j2").render(
         title=TITLE,
         root="",
         legend=list(STANDINGS.values()),
@@ -105,10 +96,7 @@ def _index(templates: Environment, history: History) -> str:
 
 
 def _by_guarantee(history: History) -> dict[tuple[str, str], list[Course]]:
-    found: dict[tuple[str, str], list[Course]] = {}
-    for course in history.courses.values():
-        found.setdefault((course.scenario, course.guarantee), []).append(course)
-    return found
+    return grouped(((course.scenario, course.guarantee), course) for course in history.courses.values())
 
 
 def feed(history: History, texts: Texts, url: str = "") -> str:
@@ -117,30 +105,22 @@ def feed(history: History, texts: Texts, url: str = "") -> str:
     Args:
         url: the address of the site, which ends with a slash; relative links if empty.
     """
-    changes: Any = _templates(history, texts).get_template("stage.html.j2").module
     stages = [stage for found in history.stages.values() for stage in reversed(found)]
     stages.sort(key=_changed, reverse=True)
-    oldest = {found[0] for found in history.stages.values()}
-    root = ElementTree.Element("feed", {"xmlns": ATOM, **({"xml:base": url} if url else {})})
-    SubElement(root, "id").text = url or "urn:conformance:site"
-    SubElement(root, "title").text = TITLE
-    SubElement(root, "updated").text = _time(max(map(_changed, stages), default=0))
-    SubElement(SubElement(root, "author"), "name").text = "conformance"
-    SubElement(root, "link", {"href": f"{url}feed.xml", "rel": "self"})
-    SubElement(root, "link", {"href": f"{url}index.html"})
-    for stage in stages:
-        first = stage.releases[0].number
-        entry = SubElement(root, "entry")
-        SubElement(entry, "id").text = f"urn:conformance:site:{place(stage.framework)}:{first}"
-        told = f"{len(stage.broken)} broken, {len(stage.mended)} mended, {len(stage.otherwise)} changed otherwise"
-        told = "the first release that was measured" if stage in oldest else told
-        SubElement(entry, "title").text = legal(f"{stage.framework.capitalize()} {stage.name}: {told}")
-        SubElement(entry, "updated").text = _time(_changed(stage))
-        SubElement(entry, "link", {"href": f"{url}index.html#{place(f'{stage.framework}-{first}')}"})
-        html = str(changes.changes(stage, url))
-        SubElement(entry, "content", {"type": "html"}).text = legal(html)
-    ElementTree.indent(root)
-    return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
+    feed = (
+        _templates(history, texts)
+        .get_template("feed.xml.j2")
+        .render(
+            title=TITLE,
+            url=url,
+            stages=stages,
+            oldest=[found[0] for found in history.stages.values()],
+            newest=max(map(_changed, stages), default=0),
+            changed=_changed,
+            time=_time,
+        )
+    )
+    return f"{feed}\n"
 
 
 def _changed(stage: Stage) -> int:

@@ -60,11 +60,8 @@ def render(runs: Sequence[Results]) -> str:
     writer.writerow(map(_plain, [*COLUMNS, *perturbations, *AFTER]))
     for run, label in zip(runs, labels(runs) if len(runs) > 1 else [""], strict=True):
         folded = run.folded()
-        groups: dict[tuple[str, str, str], list[MatrixCell]] = {}
-        for cell in run.cells:
-            groups.setdefault((cell.engine, *cell.row), []).append(cell)
-        for cells in groups.values():
-            row = folded[cells[0].row][cells[0].engine]
+        for (of, engine), cells in run.by_row.items():
+            row = folded[of][engine]
             record = run.environment[row.engine]
             framework, number = record.framework or ("", "")
             about = [label, *row.row, claim(run, row.row), row.engine, record.native_operator, framework, number]

@@ -12,7 +12,7 @@ from conformance.judgement.cell import Folded, MatrixCell, Verdict
 from conformance.model.values import Json
 from conformance.reports.perturbations import lacks, told
 from conformance.reports.text.times import per_case
-from conformance.reports.words import claim, not_run, reason_of, replay_command, standing
+from conformance.reports.words import claim, reason_of, replay_command, standing
 from conformance.results.report import Report
 from conformance.results.results import Results
 
@@ -47,7 +47,7 @@ def render(runs: Sequence[Results]) -> str:
         _test(results, row, groups[where], usual[where[0]], round(1000 * row.cases * each[where[0]]))
         for where, row in rows.items()
     ]
-    tests += [_not_run(engine, why) for engine, why in not_run(results)]
+    tests += [_not_run(engine, why) for engine, why in results.not_run]
     found = Counter(str(test["status"]) for test in tests)
     summary = {
         "tests": len(tests),

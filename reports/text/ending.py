@@ -4,10 +4,10 @@ are."""
 from __future__ import annotations
 
 from rich.console import Console
-from rich.markup import escape
 
 from conformance.confirmation.replay import NOT_REPLAYED
 from conformance.judgement.cell import Verdict
+from conformance.reports.text import screen
 from conformance.reports.text.likeness import compared_ports
 from conformance.reports.text.violations import (
     by_cause,
@@ -52,12 +52,12 @@ def ending(results: Results, console: Console, changed: str = "") -> None:
     """A screen on a run, with what changed since another one (see ``since_the_last``). ``terminal.summary`` has the
     whole matrix."""
 
-    def say(text: str, style: str | None = None) -> None:
-        console.print(escape(shortened(text, WIDTH)), style=style, highlight=False, soft_wrap=True)
+    def say(text: str, style: str = "") -> None:
+        screen.say(console, shortened(text, WIDTH), style)
 
     rows = [row for found in results.folded().values() for row in found.values()]
     found = violations(results)
-    say(counted(results, found), "red" if found.new else None)
+    say(counted(results, found), "red" if found.new else "")
     if changed:
         say(changed)
     if found.new:

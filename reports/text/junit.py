@@ -9,9 +9,10 @@ from xml.etree import ElementTree
 from conformance.judgement.cell import Folded, MatrixCell, Verdict
 from conformance.reports.perturbations import AS_USUAL, lack, lacks, told
 from conformance.reports.text.times import seconds_of
-from conformance.reports.words import claim, legal, not_run, reason_of, replay_command, shortened
+from conformance.reports.words import claim, legal, reason_of, replay_command, shortened
 from conformance.results.report import Report
 from conformance.results.results import Results
+from conformance.support.grouping import grouped
 
 TAGS = {
     Verdict.VIOLATED: "failure",
@@ -40,7 +41,7 @@ def render(runs: Sequence[Results]) -> str:
         "testsuites",
         {
             "name": "conformance",
-            **_numbers(everything, sum(seconds_of(results, e) for e in results.engines), len(not_run(results))),
+            **_numbers(everything, sum(seconds_of(results, e) for e in results.engines), len(results.not_run)),
         },
     )
     for engine, rows in folded.items():
@@ -52,7 +53,7 @@ def render(runs: Sequence[Results]) -> str:
         for row, found in rows.items():
             where = {"classname": legal(f"{engine}.{found.scenario}"), "name": legal(claim(results, row))}
             _tell(ElementTree.SubElement(suite, "testcase", where), found, groups[engine][row], usual)
-    for engine, why in not_run(results):
+    for engine, why in results.not_run:
         one = {"tests": "1", "failures": "0", "errors": "1", "skipped": "0", "time": "0"}
         suite = ElementTree.SubElement(root, "testsuite", {"name": legal(f"{engine} (the run)"), **one})
         case = ElementTree.SubElement(suite, "testcase", classname=legal(engine), name="runs to its end", time="0")
@@ -85,9 +86,7 @@ def _tell(case: ElementTree.Element, row: Folded, cells: Sequence[MatrixCell], u
 def _properties(suite: ElementTree.Element, usual: Mapping[str, str], rows: Iterable[Folded]) -> None:
     """What an engine usually lacks, with the perturbations that it therefore cannot be asked about; and why, where the
     engine says so."""
-    under: dict[str, list[str]] = {}
-    for perturbation, lacking in usual.items():
-        under.setdefault(lacking, []).append(perturbation)
+    under = grouped((lacking, perturbation) for perturbation, lacking in usual.items())
     found = [(f"lacks {lacking}", ", ".join(names)) for lacking, names in under.items()]
     if found:
         found.append((AS_USUAL, "the perturbations of a row that its test case does not name"))

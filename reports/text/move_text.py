@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from conformance.comparison.moves import Difference, Kind, Move
-from conformance.reports.advice import advice_on
+from conformance.reports.advice import UNKNOWN_CAUSE, advice_on
 from conformance.reports.text.markdown import plain
-from conformance.reports.text.violations import UNKNOWN_CAUSE, named
+from conformance.reports.text.violations import named
 from conformance.reports.words import amount, replay_command, shortened, some
 from conformance.results.results import Results
 

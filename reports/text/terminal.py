@@ -24,6 +24,7 @@ from conformance.confirmation.replay import STILL_FAILS
 from conformance.judgement.cell import Folded, Verdict
 from conformance.model.engine import bare
 from conformance.reports.text.likeness import compared_ports, difference_lines
+from conformance.reports.text.screen import say
 from conformance.reports.words import (
     BARS,
     STRENGTH_LEGEND,
@@ -31,7 +32,6 @@ from conformance.reports.words import (
     amount,
     claim,
     mark,
-    not_run,
     replayed,
     shown,
     standings,
@@ -190,14 +190,14 @@ class Live:
             self._say(text)
 
     def _say(self, text: str) -> None:
-        self._console.print(escape(text), highlight=False, soft_wrap=True)
+        say(self._console, text)
 
 
 def summary(results: Results, console: Console) -> None:
     """The matrix as a table, then a line with the reason for every verdict other than "holds". An engine that was given
     up has one line for all that it did not answer."""
     folded = results.folded()
-    given_up = dict(not_run(results))
+    given_up = dict(results.not_run)
     table = Table(title="Which guarantee holds where", title_justify="left", show_lines=False)
     table.add_column("guarantee", overflow="fold")
     columns = results.columns
@@ -214,53 +214,45 @@ def summary(results: Results, console: Console) -> None:
             words = ("\n".join(_verdict(cell, short) for cell in found) for found in cells)
             table.add_row("  " + escape(claim(results, row)), *words)
     console.print(table)
-    console.print(f"✓ {STRENGTH_LEGEND}; ◐ holds, and a promised perturbation was not exercised", highlight=False)
+    say(console, f"✓ {STRENGTH_LEGEND}; ◐ holds, and a promised perturbation was not exercised")
     for row, by_engine in folded.items():
         for engine, cell in by_engine.items():
-            unanswered = (
-                cell.verdict is Verdict.UNKNOWN and engine in given_up and cell.reason.endswith(given_up[engine])
-            )
-            if cell.verdict in (Verdict.VIOLATED, Verdict.ERROR, Verdict.UNKNOWN) and not unanswered:
+            given_up_there = engine in given_up and cell.reason.endswith(given_up[engine])
+            if cell.verdict is Verdict.UNKNOWN and given_up_there:
+                continue
+            if cell.verdict in (Verdict.VIOLATED, Verdict.ERROR, Verdict.UNKNOWN):
                 where = f" [{cell.witness}]" if cell.witness else ""
-                line = f"{SYMBOLS[cell.verdict]} {engine}: {claim(results, row)}: {cell.reason}{where}"
-                console.print(escape(line), style=COLOURS[cell.verdict], highlight=False, soft_wrap=True)
+                told = f"{SYMBOLS[cell.verdict]} {engine}: {claim(results, row)}: {cell.reason}{where}"
+                say(console, told, COLOURS[cell.verdict])
     for (engine, reason), number in Counter(
         (engine, cell.reason)
         for by_engine in folded.values()
         for engine, cell in by_engine.items()
         if cell.verdict is Verdict.UNSUPPORTED
     ).items():
-        line = f"{SYMBOLS[Verdict.UNSUPPORTED]} {engine}: {number} unsupported: {reason}"
-        console.print(escape(line), style=COLOURS[Verdict.UNSUPPORTED], highlight=False, soft_wrap=True)
+        symbol, colour = SYMBOLS[Verdict.UNSUPPORTED], COLOURS[Verdict.UNSUPPORTED]
+        say(console, f"{symbol} {engine}: {number} unsupported: {reason}", colour)
     for line in replayed(results, STILL_FAILS):
-        console.print(escape(line), highlight=False, soft_wrap=True)
+        say(console, line)
     for engine in results.engines:
         mine = [by_engine[engine] for by_engine in folded.values() if engine in by_engine]
         strong = ", ".join(f"{BARS[strength]} {number}" for strength, number in strengths(mine).items() if number)
         numbers = {word.replace("-", " "): number for word, number in standings(mine).items() if number}
         said = [f"{n} {word}" + (f" ({strong})" if word == "holds" else "") for word, n in numbers.items()]
         record = results.environment[engine]
-        age = f", {record.age}" if record.age else ""
-        console.print(
-            escape(f"{engine}: {', '.join(said)}; {record.packs.run} of {amount(record.packs.drawn, 'pack')} run{age}"),
-            highlight=False,
-            soft_wrap=True,
-        )
+        packs = f"{record.packs.run} of {amount(record.packs.drawn, 'pack')} run"
+        say(console, f"{engine}: {', '.join(said)}; {', '.join(filter(None, [packs, record.age]))}")
     for engine, why in given_up.items():
-        console.print(
-            escape(f"{engine} did not run to its end: {why}"), style="yellow", highlight=False, soft_wrap=True
-        )
+        say(console, f"{engine} did not run to its end: {why}", "yellow")
     if results.shortened:
-        console.print(f"Not a full run: {'; '.join(results.shortened)}.", style="yellow", highlight=False)
+        say(console, f"Not a full run: {'; '.join(results.shortened)}.", "yellow")
     for sentence, agreement in compared_ports(results):
         alike = not agreement.smallest
         # Show the outputs if two sides of a port differ. The page has the reference's output.
-        told = not alike and not agreement.with_reference
-        console.print(
-            escape(sentence + "; smallest:" * told), style="green" if alike else "red", highlight=False, soft_wrap=True
-        )
-        for line in difference_lines(agreement) if told else ():
-            console.print("    " + escape(line), highlight=False, soft_wrap=True)
+        shows = not alike and not agreement.with_reference
+        say(console, sentence + "; smallest:" * shows, "green" if alike else "red")
+        for line in difference_lines(agreement) if shows else ():
+            say(console, f"    {line}")
 
 
 def _verdict(row: Folded, short: bool) -> str:

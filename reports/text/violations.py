@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from conformance.confirmation.replay import FIXED
 from conformance.judgement.cell import Folded, Verdict
-from conformance.reports.advice import advice_on
+from conformance.reports.advice import UNKNOWN_CAUSE, cause_of
 from conformance.reports.words import amount, claim, shortened, some, standings
 from conformance.results.results import Results
-
-UNKNOWN_CAUSE = "no cause is known"
+from conformance.support.grouping import grouped
 
 
 @dataclass(frozen=True)
@@ -34,14 +34,9 @@ class Violations:
 def violations(results: Results) -> Violations:
     rows = [row for found in results.folded().values() for row in found.values() if row.verdict is Verdict.VIOLATED]
     broken = {(row.engine, *row.row) for row in rows}
-    stored = set()
-    fixed: dict[tuple[str, str, str], list[str]] = {}
-    for replay in results.replays:
-        place = replay.engine, replay.scenario, replay.guarantee
-        if replay.answer == FIXED:
-            fixed.setdefault(place, []).append(replay.witness)
-        else:
-            stored.add(place)
+    places = [((r.engine, r.scenario, r.guarantee), r) for r in results.replays]
+    stored = {place for place, replay in places if replay.answer != FIXED}
+    fixed = grouped((place, replay.witness) for place, replay in places if replay.answer == FIXED)
     return Violations(
         [row for row in rows if (row.engine, *row.row) not in stored],
         [row for row in rows if (row.engine, *row.row) in stored],
@@ -53,10 +48,7 @@ def violations(results: Results) -> Violations:
 def by_cause(rows: Iterable[Folded]) -> Mapping[str, list[Folded]]:
     """Cause -> the rows that have it, as the project's advice knows it: the cause of most rows first, and what has none
     last."""
-    found: dict[str, list[Folded]] = {}
-    for row in rows:
-        advice = advice_on(row.row, row.engine)
-        found.setdefault(advice.cause if advice else UNKNOWN_CAUSE, []).append(row)
+    found = grouped((cause_of(row.row, row.engine), row) for row in rows)
     return dict(sorted(found.items(), key=lambda entry: (entry[0] == UNKNOWN_CAUSE, -len(entry[1]))))
 
 
@@ -97,30 +89,20 @@ def outlived(found: Violations) -> str:
 
 def engines_of(rows: Iterable[Folded], few: int = 3) -> str:
     """The engines of some rows, those with most of them first."""
-    numbers: dict[str, int] = {}
-    for row in rows:
-        numbers[row.engine] = numbers.get(row.engine, 0) + 1
-    names = sorted(numbers, key=lambda name: -numbers[name])
-    return ", ".join(names[:few]) + (f" and {len(names) - few} more" if len(names) > few else "")
+    return some([name for name, _ in Counter(row.engine for row in rows).most_common()], few)
 
 
 def failures(results: Results, few: int = 3) -> list[str]:
     """The engines that did not run to their end, a line for each reason."""
-    found: dict[str, list[str]] = {}
-    for name, record in results.environment.items():
-        if record.failure:
-            found.setdefault(record.failure, []).append(name)
-    return [
-        f"{names[0] if len(names) == 1 else amount(len(names), 'engine')} did not run to "
-        f"{'its' if len(names) == 1 else 'their'} end: "
-        + shortened(why, 400)
-        + (
-            ""
-            if len(names) == 1
-            else f": {', '.join(names[:few])}" + (f" and {len(names) - few} more" if len(names) > few else "")
-        )
-        for why, names in found.items()
-    ]
+    found = grouped((record.failure, name) for name, record in results.environment.items() if record.failure)
+    lines = []
+    for why, names in found.items():
+        if len(names) == 1:
+            lines.append(f"{names[0]} did not run to its end: {shortened(why, 400)}")
+        else:
+            told = f"{amount(len(names), 'engine')} did not run to their end: {shortened(why, 400)}"
+            lines.append(f"{told}: {some(names, few)}")
+    return lines
 
 
 def of_subjects(results: Results) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import click
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 from conformance.cli import options
 from conformance.cli.job import console as open_console
@@ -19,6 +19,7 @@ from conformance.plugins.registry import engine_ids, load_engine, package_of, pa
 from conformance.results.results import Results
 from conformance.run.options import KeptTraces, Options
 from conformance.support.naming import unknown
+from conformance.support.release import version_in
 
 CUT_SHORT = 3
 """The exit code where a release could not be run to its end."""
@@ -95,10 +96,9 @@ def _releases(package: str, releases: tuple[str, ...]) -> list[str]:
         raise click.UsageError(unknown("package", package, packages()))
     found = set[Version]()
     for number in releases:
-        try:
-            found.add(Version(number))
-        except InvalidVersion:
-            raise click.UsageError(f"{number!r} is no version of {package}") from None
+        if not (version := version_in(number)):
+            raise click.UsageError(f"{number!r} is no version of {package}")
+        found.add(version)
     if len(found) < 2:
         raise click.UsageError(f"name two releases of {package}, or more")
     return [str(version) for version in sorted(found)]

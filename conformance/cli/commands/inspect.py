@@ -14,12 +14,13 @@ from rich.markup import escape
 
 from conformance.cli import options
 from conformance.cli.hints import Choice
-from conformance.cli.job import able, say
+from conformance.cli.job import able
 from conformance.cli.job import console as open_console
 from conformance.judgement.verdict import fold
 from conformance.model.feature import Feature
 from conformance.model.scenario import Guarantee
 from conformance.plugins.registry import engine_ids, load_engine, load_scenarios, port_engines
+from conformance.reports.text.screen import say
 from conformance.results.catalogue import Claim, catalogue
 from conformance.results.claims import all_decisions
 from conformance.results.results import Results

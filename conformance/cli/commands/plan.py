@@ -12,7 +12,7 @@ from conformance.cli import options
 from conformance.cli.commands.run import RUN_CASES
 from conformance.execution.ask import packs_for
 from conformance.model.engine import EngineInfo
-from conformance.plugins.registry import load_engine, load_scenarios, users_scenarios
+from conformance.plugins.registry import load_engine
 from conformance.support.naming import counted
 
 
@@ -32,7 +32,7 @@ def plan_(
 
     Exit code 0; 2 for wrong usage.
     """
-    about = load_scenarios(scenarios) if scenarios else users_scenarios() or load_scenarios()
+    about = options.scenarios_named(scenarios)
     found = told(engine, about, wanted, cases_from, seed)
     if as_json:
         click.echo(json.dumps(found, indent=1))

@@ -12,7 +12,6 @@ import click
 from conformance.cli import options
 from conformance.cli.hints import Choice
 from conformance.cli.job import console as open_console
-from conformance.cli.job import say
 from conformance.comparison.exported import exported as exported_text
 from conformance.comparison.upgrade import asked_alone, asked_of
 from conformance.confirmation.replay import ERROR, STILL_FAILS
@@ -20,6 +19,7 @@ from conformance.model.engine import CannotRun
 from conformance.model.scenario import Guarantee, Scenario
 from conformance.model.trace import Trace
 from conformance.plugins.registry import export_names, load_scenarios
+from conformance.reports.text.screen import say
 from conformance.results.witness import (
     FOLDER,
     UnreadableWitness,

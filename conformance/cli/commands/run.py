@@ -15,7 +15,7 @@ from rich.console import Console
 from conformance.cli import options
 from conformance.cli.hints import Unfinished
 from conformance.cli.job import console as open_console
-from conformance.cli.job import execute, failed, perform, prepare, runnable, say, write
+from conformance.cli.job import execute, failed, perform, prepare, runnable, write
 from conformance.cli.settings import ConfigurableCommand, check_used
 from conformance.plugins.registry import (
     engine_ids,
@@ -25,6 +25,7 @@ from conformance.plugins.registry import (
     port_engines,
     users_scenarios,
 )
+from conformance.reports.text.screen import say
 from conformance.run.options import of_a_quick_run
 from conformance.run.recheck import check_again
 from conformance.run.run import Options

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
-from packaging.version import InvalidVersion, Version
 
 from conformance.cli import options
 from conformance.cli.commands.compare import divergences, judged, today
@@ -43,6 +42,7 @@ from conformance.subjects.found import files_of_subjects, keeps_checkpoints
 from conformance.subjects.releases import release
 from conformance.subjects.worker import Request
 from conformance.support.naming import instead
+from conformance.support.release import version_in
 from conformance.support.writing import write_whole
 
 UPGRADE = 1
@@ -235,10 +235,9 @@ def _releases(package: str, old: str, new: str) -> tuple[str, str]:
     """The two releases, written as their framework writes them. Raises UsageError."""
     found = []
     for option, number in (("--from", old), ("--to", new)):
-        try:
-            found.append(Version(number))
-        except InvalidVersion:
-            raise click.UsageError(f"{option}: {number!r} is no version of {package}") from None
+        if not (version := version_in(number)):
+            raise click.UsageError(f"{option}: {number!r} is no version of {package}")
+        found.append(version)
     if found[0] == found[1]:
         raise click.UsageError(f"--from and --to are both {package} {found[0]}: name two releases")
     return str(found[0]), str(found[1])

@@ -29,7 +29,6 @@ from conformance.model import (
     Program,
     StepCount,
     Trace,
-    program_ref,
     unsupported,
 )
 from conformance.model.program import State, call
@@ -79,7 +78,7 @@ class Adapter:
                 raise NotDriven(f"starter 1.0 has nothing for {step}")
             rows = list(pack.bundle(step.id))
             for case, event in rows:
-                name = program_ref(case.scenario, case.program)
+                name = case.ref
                 cells = {
                     cell: Value(store, (name, case.id, event.key, cell))
                     for cell, kind in programs[name].cells.items()

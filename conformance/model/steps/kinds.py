@@ -124,21 +124,12 @@ class NoData(Step):
     in it."""
 
     key: ClassVar[str] = "no_data"
-
-    @property
-    def needs(self) -> frozenset[Feature]:
-        return frozenset({Feature.NO_DATA})
-
-    @property
-    def label(self) -> str:
-        return "no data"
+    needs: ClassVar[frozenset[Feature]] = frozenset({Feature.NO_DATA})
+    label: ClassVar[str] = "no data"
+    circumstance: ClassVar[str] = "bundle without data"
 
     def told(self, origin: int) -> str:
         return "bundle without any element"
-
-    @property
-    def circumstance(self) -> str:
-        return "bundle without data"
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,17 +138,11 @@ class Restart(Step):
     has not settled."""
 
     key: ClassVar[str] = "restart"
-
-    @property
-    def needs(self) -> frozenset[Feature]:
-        return frozenset({Feature.RESTART})
+    needs: ClassVar[frozenset[Feature]] = frozenset({Feature.RESTART})
+    circumstance: ClassVar[str] = "restart"
 
     def told(self, origin: int) -> str:
         return "the job stops and resumes from its checkpoint"
-
-    @property
-    def circumstance(self) -> str:
-        return "restart"
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +151,7 @@ class FailOnce(Step):
     ``resume`` the job fails instead, and another job resumes from the checkpoint."""
 
     key: ClassVar[str] = "fail_once"
+    binds_next: ClassVar[bool] = True
 
     resume: bool = False
 
@@ -184,10 +170,6 @@ class FailOnce(Step):
     @property
     def circumstance(self) -> str:
         return "job resumed" if self.resume else "attempt retried"
-
-    @property
-    def binds_next(self) -> bool:
-        return True
 
     def validate(self, place: Place) -> None:
         if not isinstance(place.after, Deliver):
@@ -209,25 +191,13 @@ class SinkFails(Step):
     first."""
 
     key: ClassVar[str] = "sink_fails"
-
-    @property
-    def needs(self) -> frozenset[Feature]:
-        return frozenset({Feature.SINK_FAILURE})
-
-    @property
-    def label(self) -> str:
-        return "sink fails behind the next"
+    needs: ClassVar[frozenset[Feature]] = frozenset({Feature.SINK_FAILURE})
+    label: ClassVar[str] = "sink fails behind the next"
+    circumstance: ClassVar[str] = "sink failed"
+    binds_next: ClassVar[bool] = True
 
     def told(self, origin: int) -> str:
         return "the sink fails once it has the output of the next bundle; the job resumes from its checkpoint"
-
-    @property
-    def circumstance(self) -> str:
-        return "sink failed"
-
-    @property
-    def binds_next(self) -> bool:
-        return True
 
     def validate(self, place: Place) -> None:
         if not isinstance(place.after, Deliver):
@@ -258,6 +228,8 @@ class Crash(Step):
     done, no other job is killed in it."""
 
     key: ClassVar[str] = "crash"
+    needs: ClassVar[frozenset[Feature]] = frozenset({Feature.CRASH})
+    binds_next: ClassVar[bool] = True
 
     at: str
 
@@ -265,10 +237,6 @@ class Crash(Step):
     def again(self) -> bool:
         """Whether the next job does the bundle again."""
         return self.at not in DONE_POINTS
-
-    @property
-    def needs(self) -> frozenset[Feature]:
-        return frozenset({Feature.CRASH})
 
     @property
     def label(self) -> str:
@@ -283,10 +251,6 @@ class Crash(Step):
     @property
     def circumstance(self) -> str:
         return f"killed: {self.at}"
-
-    @property
-    def binds_next(self) -> bool:
-        return True
 
     def validate(self, place: Place) -> None:
         if self.at not in CRASH_POINTS:
@@ -305,6 +269,8 @@ class Plan(Step):
     sorted and joined by ``+``. Only the first step may be of this kind."""
 
     key: ClassVar[str] = "plan"
+    circumstance: ClassVar[str] = "another plan"
+    setup: ClassVar[int] = 0
 
     name: str
 
@@ -320,14 +286,6 @@ class Plan(Step):
     def told(self, origin: int) -> str:
         return f"the job runs the query {self.name}"
 
-    @property
-    def circumstance(self) -> str:
-        return "another plan"
-
-    @property
-    def setup(self) -> int:
-        return 0
-
     def validate(self, place: Place) -> None:
         if place.begun or not isinstance(self.name, str) or not self.name:
             raise self.refused(f"a plan is a name and comes first: {self.name!r}")
@@ -340,12 +298,11 @@ class Partitions(Step):
     """The job keeps its state in ``count`` partitions. Only ``Plan`` may come before it."""
 
     key: ClassVar[str] = "partitions"
+    needs: ClassVar[frozenset[Feature]] = frozenset({Feature.PARTITIONS})
+    circumstance: ClassVar[str] = "repartitioned"
+    setup: ClassVar[int] = 1
 
     count: int
-
-    @property
-    def needs(self) -> frozenset[Feature]:
-        return frozenset({Feature.PARTITIONS})
 
     @property
     def label(self) -> str:
@@ -353,14 +310,6 @@ class Partitions(Step):
 
     def told(self, origin: int) -> str:
         return f"the job starts with {self.count} partitions"
-
-    @property
-    def circumstance(self) -> str:
-        return "repartitioned"
-
-    @property
-    def setup(self) -> int:
-        return 1
 
     def validate(self, place: Place) -> None:
         if place.begun or type(self.count) is not int or self.count < 1:
@@ -374,12 +323,10 @@ class Wait(Step):
 
     key: ClassVar[str] = "wait"
     moves_time: ClassVar[bool] = True
+    needs: ClassVar[frozenset[Feature]] = frozenset({Feature.PROCESSING_TIME})
+    circumstance: ClassVar[str] = "processing time passes"
 
     ms: int
-
-    @property
-    def needs(self) -> frozenset[Feature]:
-        return frozenset({Feature.PROCESSING_TIME})
 
     @property
     def label(self) -> str:
@@ -387,10 +334,6 @@ class Wait(Step):
 
     def told(self, origin: int) -> str:
         return f"{self.ms} ms of processing time pass"
-
-    @property
-    def circumstance(self) -> str:
-        return "processing time passes"
 
     @property
     def passes(self) -> int:

@@ -296,10 +296,7 @@ def _run(asked: Exportable, runner: Runner, around: Around, transform: str) -> s
         "{time}": ", time=beam.DoFn.TimestampParam" if asked.program.timed else "",
         "{row}": "[*row, time.micros // 1000]" if asked.program.timed else "row",
     }
-    text = RUN
-    for name, word in words.items():
-        text = text.replace(name, word)
-    return text
+    return exporting.put_in(RUN, words)
 
 
 def _applied(asked: Exportable) -> str:
@@ -328,9 +325,7 @@ def _operator(asked: Exportable) -> str:
     fire = ["self", "key=beam.DoFn.KeyParam", "tag=beam.DoFn.DynamicTimerTagParam", *given]
     text = OPERATOR.replace("{given}", _signature(["self", "element", *given]))
     text += FIRE.replace("{given}", _signature(fire)) if timed else ""
-    for name, word in words.items():
-        text = text.replace(name, word)
-    return text.strip()
+    return exporting.put_in(text, words).strip()
 
 
 def _signature(parameters: list[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from conformance.engines import exporting
 from conformance.model.export import Difference, Exportable
 from conformance.model.schedule import Restart
 
@@ -76,7 +77,7 @@ def needs(asked: Exportable) -> str:
 
 def batch(out: str, row: str, store: str) -> str:
     """The source of ``run()`` for the query ``out`` as a batch query. ``row`` gives what is shown of a row."""
-    return BATCH_RUN.replace("{store}", store).replace("{out}", out).replace("{row}", row)
+    return exporting.put_in(BATCH_RUN, {"{store}": store, "{out}": out, "{row}": row})
 
 
 def stream(
@@ -92,16 +93,13 @@ def stream(
     """The source of ``run()`` for the query ``out`` as a stream. ``parts`` gives what is shown of a row, as the parts
     of a list; rows of the empty key, which move the watermark, come out of ``native`` operators alone."""
     by_step = asked.difference is Difference.STEPS
-    values = {
-        "store": store,
-        "delay": delay,
-        "out": out,
-        "row": f"[number, {parts}]" if by_step else f"[{parts}]",
-        "shown": ' if row["key"]' * native,
-        "mode": f'.outputMode("{mode}")' * (mode != "append"),
-        "restart": RESTART * any(isinstance(step, Restart) for step in asked.case.schedule.steps),
+    words = {
+        "{store}": store,
+        "{delay}": delay,
+        "{out}": out,
+        "{row}": f"[number, {parts}]" if by_step else f"[{parts}]",
+        "{shown}": ' if row["key"]' * native,
+        "{mode}": f'.outputMode("{mode}")' * (mode != "append"),
+        "{restart}": RESTART * any(isinstance(step, Restart) for step in asked.case.schedule.steps),
     }
-    text = RUN
-    for name, value in values.items():
-        text = text.replace(f"{{{name}}}", value)
-    return text
+    return exporting.put_in(RUN, words)

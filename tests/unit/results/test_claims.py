@@ -191,7 +191,7 @@ def test_a_claim_is_contradicted_by_what_it_speaks_of_alone(cells, answer):
 def test_the_cells_that_decide_are_named():
     decision = decided(BY_BOTH, ("spark-tws", "g", H), ("spark-tws", "h", V), ("spark-native:count", "h", H))
     assert answers(decision) == {"spark-tws": Answer.CONTRADICTED, "spark-native:count": Answer.CONFIRMED}
-    (against,) = decision.of(Answer.CONTRADICTED)
+    (against,) = decision.by_answer[Answer.CONTRADICTED]
     assert [(cell.guarantee, cell.witness) for cell in against.because] == [("h", "abc")]
     text = "\n".join(claim_lines(decision))
     assert "contradicted on spark-tws: s/h violated in 3 cases, conformance replay abc" in text
