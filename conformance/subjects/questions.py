@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from conformance.model.values import Json
-from conformance.subjects.answers import Answer, Ran, difference, moved_back
+from conformance.subjects.answers import Answer, Ran, difference, kept, moved_back
 from conformance.subjects.rows import (
     BATCHES,
     START,
@@ -197,14 +197,18 @@ def _time(asked: Asked) -> Iterator[Run]:
         raise NotAsked("the subject names no column of event time")
     if not asked.span.moved:
         raise NotAsked("no move of the times keeps windows of these durations where they begin")
-    for by in (asked.span.moved, -asked.span.moved):
+    moves = [by for by in (asked.span.moved, -asked.span.moved) if asked.span.alike(by)]
+    if not moves:
+        raise NotAsked(f"28 years later, and earlier, other rules hold in {', '.join(asked.span.zones)}")
+    for by in moves:
         yield Run(moved_rows(asked.subject, asked.delivery, by), moved=by)
 
 
 def _moved(pair: Pair, plain: Seen, varied: Seen) -> str:
-    by = pair.varied.moved
+    by, known = pair.varied.moved, kept(plain.rows, FIRST, LAST)
     rows: list[dict[str, Json]] = [
-        {name: moved_back(value, by, FIRST + by, LAST + by) for name, value in row.items()} for row in varied.rows
+        {name: moved_back(value, by, FIRST + by, LAST + by, known) for name, value in row.items()}
+        for row in varied.rows
     ]
     return difference(plain.rows, rows).words
 
@@ -321,8 +325,7 @@ FAILURE = Question(
 )
 TIME = Question(
     "time",
-    "All times 28 years later, or earlier, give the same answer at those times: nothing goes by the clock. A time that "
-    "is put out as a text is not moved back.",
+    "All times 28 years later, or earlier, give the same answer at those times: nothing goes by the clock.",
     _time,
     _moved,
 )

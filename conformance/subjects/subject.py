@@ -205,6 +205,10 @@ def subject(
     return declare
 
 
+ARGUMENTS = tuple(name for name in inspect.signature(subject).parameters if name != "options")
+"""What a declaration says of any subject; an engine may know more."""
+
+
 def _schemas(given: Any) -> dict[str, str]:
     """Name of an input -> its schema as text. Spark's own schemas tell themselves."""
     if not isinstance(given, Mapping):

@@ -26,7 +26,7 @@ from conformance.subjects.elsewhere import Beginner, Place
 from conformance.subjects.failing import read, write
 from conformance.subjects.found import chosen, driver_of, drivers, next_versions, subjects_in
 from conformance.subjects.rows import Row, sample_rows
-from conformance.subjects.subject import Subject
+from conformance.subjects.subject import ARGUMENTS, Subject
 from conformance.support.output import private_stdout
 from conformance.support.plain import Plain
 
@@ -87,8 +87,8 @@ def work(request: Request, tell: Callable[[Json], None]) -> None:
         by_engine: dict[str, list[Subject]] = {}
         for subject in mine:
             by_engine.setdefault(driver_of(subject, known), []).append(subject)
-        for name in by_engine:
-            _check_questions(known[name], request)
+        for name, subjects in by_engine.items():
+            _check(known[name], subjects, request)
     except InvalidPlugin as error:
         tell({"unusable": str(error)})
         return
@@ -143,9 +143,10 @@ def in_utc() -> None:
     time.tzset()
 
 
-def _check_questions(driver: Driver, request: Request) -> None:
+def _check(driver: Driver, subjects: Sequence[Subject], request: Request) -> None:
+    """Raises InvalidSubject for what the engine of some subjects does not know."""
     from conformance.subjects.schema import InvalidSubject
-    from conformance.support.naming import unknown
+    from conformance.support.naming import instead, unknown
 
     known = [question.id for question in driver.questions]
     if request.next_file and not any(question.versions for question in driver.questions):
@@ -156,6 +157,14 @@ def _check_questions(driver: Driver, request: Request) -> None:
     for name in request.questions:
         if name not in known:
             raise InvalidSubject(unknown("question", name, known))
+    for subject in subjects:
+        for name in subject.leave_out:
+            if name not in known:
+                raise InvalidSubject(f"subject {subject.name}: leave_out: {unknown('question', name, known)}")
+        for name in subject.options:
+            if name not in driver.options:
+                there = instead(name, (*ARGUMENTS, *driver.options), "there are")
+                raise InvalidSubject(f"subject {subject.name}: unknown argument {name!r}; {there}")
 
 
 class Shares:

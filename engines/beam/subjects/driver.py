@@ -45,8 +45,6 @@ if TYPE_CHECKING:
     from conformance.subjects.questions import Pair
     from conformance.subjects.subject import Subject
 
-OPTIONS = ("windowing", "element", "output")
-
 BY_THE_CLOCK = dict.fromkeys(("bounded", "fnapi", "prism"), "its timers go by the clock")
 """The questions that a subject with timers in processing time is not asked: there the clock decides when they fire."""
 
@@ -92,6 +90,7 @@ class BeamSubjects:
     roots = staticmethod(prism_binary.roots)
     before = None
     missed = ""
+    options = ("windowing", "element", "output")
     foreign: tuple[str, ...] = ()
     questions: tuple[Question, ...] = QUESTIONS
 
@@ -124,10 +123,6 @@ class BeamSubjects:
 
         from conformance.engines.beam.subjects.sink import output_key
 
-        if strange := sorted({*subject.options} - {*OPTIONS}):
-            raise InvalidSubject(
-                f"subject {subject.name}: unknown argument {strange[0]!r}; Beam's own are {', '.join(OPTIONS)}"
-            )
         pipeline, windowed = beam.Pipeline(), beam.Pipeline()
         looking.built(subject, {of: pipeline | f"input {of}" >> beam.Create([]) for of in subject.inputs})
         # Of an input without an end Beam refuses more: a grouping in the global window, for example.

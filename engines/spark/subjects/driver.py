@@ -59,6 +59,7 @@ class SparkSubjects:
     guide = Path(__file__).with_name("guide.py")
     roots = staticmethod(session.roots)
     missed = "SparkContext or SparkSession should be created first"
+    options: tuple[str, ...] = ()
     foreign = releases.FOREIGN
     beside = staticmethod(releases.beside)
     annotation = "DataFrame"

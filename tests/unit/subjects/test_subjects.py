@@ -7,18 +7,22 @@ import sys
 import types
 from collections import Counter
 from dataclasses import replace
+from datetime import date
+from functools import partial
 from itertools import count
 from random import Random
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from conformance import subject
 from conformance.model.types import Array, Decimal, Double, Int, Long, Map, String, Struct, Timestamp
+from conformance.model.values import canonical
 from conformance.plugins import loading
 from conformance.plugins.points import InvalidPlugin
 from conformance.subjects import questions
-from conformance.subjects.answers import ONE_ANSWER, Ran, difference, final, moved_back, shown_row, told
+from conformance.subjects.answers import ONE_ANSWER, Ran, difference, final, kept, moved_back, shown_row, told
 from conformance.subjects.asking import Asking, Options, Verdict, ask
 from conformance.subjects.drawing import draw
 from conformance.subjects.driver import Facts
@@ -41,6 +45,7 @@ from conformance.subjects.rows import (
     written,
 )
 from conformance.subjects.schema import InvalidSubject, columns_of, duration, millis, moment
+from conformance.subjects.scripts import moving_back
 from conformance.subjects.setup import Setup
 from conformance.subjects.worker import loaded
 
@@ -102,7 +107,7 @@ def counting(batches, first_page=False, delay=10_000, size=5 * MINUTE, keep=lamb
         latest = None if latest is None else latest - delay
         ended = [key for key in state if latest is not None and key[1] + size <= latest]
         outputs[number] = tuple(
-            {"user": user, "window": {"timestamp": at * 1_000}, "n": n[1] if first_page else n[0]}
+            {"user": user, "window": {"$timestamp": at * 1_000}, "n": n[1] if first_page else n[0]}
             for user, at in ended
             for n in [state.pop((user, at))]
         )
@@ -292,9 +297,37 @@ def test_times_move_and_come_back():
     there = moved(kind, {"at": moment(START), "days": ["2020-03-01", None]}, 86_400_000)
     assert there == {"at": moment(START + 86_400_000), "days": ["2020-03-02", None]}
     by = span_of([5 * MINUTE], 0).moved
-    value = {"window": {"timestamp": (START + by) * 1_000}, "seconds": (START + by) // 1_000, "n": 3}
+    value = {"window": {"$timestamp": (START + by) * 1_000}, "seconds": (START + by) // 1_000, "n": 3}
     back = moved_back(value, by, START + by, START + by + 1_000_000)
-    assert back == {"window": {"timestamp": START * 1_000}, "seconds": START // 1_000, "n": 3}
+    assert back == {"window": {"$timestamp": START * 1_000}, "seconds": START // 1_000, "n": 3}
+
+
+def test_dates_in_texts_move_and_what_has_other_times_of_its_own_does_not():
+    by = span_of([5 * MINUTE], 0).moved
+    first, last = questions.FIRST, questions.LAST
+    mine = {"day": "on 2020-03-01", "since": {"$date": "1970-01-01"}, "id": (START + by) // 1_000}
+    back = partial(moved_back, by=by, first=first + by, last=last + by)
+    assert back({"day": "on 2048-03-01", "week": "2048-03-99"}) == {"day": "on 2020-03-01", "week": "2048-03-99"}
+    assert back({**mine, "day": "on 2048-03-01"}, known=kept((mine,), first, last)) == mine
+    today = {"written": {"$date": "2026-05-01"}}  # the clock says the same, whatever the rows say
+    assert back(today, known=kept((today,), first, last)) != today
+    assert back({"of": {"timestamp": {"$timestamp": by * 1_000}}}) == {"of": {"timestamp": {"$timestamp": 0}}}
+
+
+def test_a_script_moves_times_back_as_the_harness_does():
+    there: dict[str, Any] = {}
+    exec("from datetime import date, datetime, timedelta\n" + moving_back(), there)
+    by, mine = span_of([], 0).moved, {"since": date(1970, 1, 1), "day": "2020-03-01", "today": date(2026, 5, 1)}
+    back = partial(there["back"], first=questions.FIRST, last=questions.LAST, known=there["KNOWN"])
+    assert back(mine, 0) == mine
+    assert back({**mine, "day": "2048-03-01"}, by) == {**mine, "today": date(1998, 5, 1)}
+
+
+def test_times_move_to_years_with_the_same_local_times():
+    asked = Asking(Toy(), declared(counting), ALL)._asked(1)
+    new_york = replace(asked, span=span_of([7 * 86_400_000], 0, ("America/New_York",)))  # other rules until 2006
+    assert [run.moved > 0 for run in questions.TIME.make(new_york)] == [True]
+    assert [run.moved > 0 for run in questions.TIME.make(asked)] == [True, False]
 
 
 # Answers
@@ -312,7 +345,8 @@ def test_answers_differ_as_multisets():
     assert not difference([row, {"user": "b"}], [{"user": "b"}, row])
     assert difference([row], [row, row]).words == 'user="a", n=1 is new'
     assert told(0.1 + 0.2) == told(0.3)
-    assert shown_row({"at": {"timestamp": START * 1_000}}) == f"at={moment(START)}"
+    assert canonical(told(0.1 + 0.2 - 0.3)) == canonical(told(-0.0)) == canonical(told(0.0))
+    assert shown_row({"at": {"$timestamp": START * 1_000}}) == f"at={moment(START)}"
 
 
 # Verdicts
@@ -422,6 +456,13 @@ def test_a_whole_number_is_a_key_too():
     found, _, report = verdicts(numbers, schema="user int, at timestamp")
     assert report.packed.startswith("6 cases in a run")
     assert found["order"].verdict is Verdict.HOLDS
+
+
+def test_keys_of_sample_rows_may_be_large_numbers():
+    rows = [Row({"user": user, "page": "a"}, START + nr, nr=nr) for nr, user in enumerate([4_711, 1_123_456, 4_711])]
+    _, _, report = verdicts(counting, options=Options(sample=tuple(rows)), schema="user int, page string, at timestamp")
+    assert report.packed.startswith("6 cases in a run")
+    assert {row["user"] for row in report.answers["0"]} == {4_711, 1_123_456}
 
 
 def test_questions_that_hold_together_share_a_run():
@@ -723,6 +764,8 @@ def test_the_delay_of_the_functions_own_watermark_is_taken():
     assert "stays 20000 ms behind, and delay says 10000 ms" in report.error
     report, _ = ask(Toy(replace(COUNTS, delay=20_000)), declared(counting, delay="", time=""), ALL)
     assert "name its column of event time as time=" in report.error
+    report, _ = ask(Toy(replace(COUNTS, delay=10_000, timed=("seen",))), declared(counting), ALL)
+    assert "its watermark goes by 'seen', and time says 'at'" in report.error
 
 
 def test_columns_that_are_ignored_are_not_compared():
@@ -734,8 +777,11 @@ def test_columns_that_are_ignored_are_not_compared():
 
     found, _, _ = verdicts(stamped)
     assert found["again"].verdict is Verdict.VIOLATED
-    found, _, _ = verdicts(stamped, ignore="run")
+    there = Toy(replace(COUNTS, columns=("user", "window", "n", "run")))
+    found, _, _ = verdicts(stamped, there, ignore="run")
     assert {f.verdict for f in found.values()} <= {Verdict.HOLDS, Verdict.NOT_ASKED}
+    report, _ = ask(there, declared(stamped, ignore="rum"), ALL)
+    assert "ignore 'rum' is no column of the output; did you mean run?" in report.error
 
 
 def test_an_aggregate_without_a_grouping_has_one_answer():

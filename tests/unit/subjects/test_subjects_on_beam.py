@@ -54,7 +54,7 @@ def pairs(plays):
 
 def test_beams_own_values_are_told_by_what_is_in_them():
     at, end = Timestamp(START // 1_000), Timestamp(START // 1_000 + 60)
-    assert value_told(at) == {"timestamp": START * 1_000}
+    assert value_told(at) == {"$timestamp": START * 1_000}
     assert shown(value_told(IntervalWindow(at, end))) == (
         "{start: 2020-03-01T00:00:00.000Z, end: 2020-03-01T00:01:00.000Z}"
     )
