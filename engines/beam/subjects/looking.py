@@ -72,8 +72,8 @@ def durations(pipeline: Any) -> Iterable[int]:
 
 
 def by_the_clock(pipeline: Any) -> bool:
-    """Whether a DoFn of a pipeline has a timer in processing time. Beam's own that declare one and never set it have
-    none."""
+    """Whether a DoFn of a pipeline has a timer in processing time, or a trigger goes by it. Beam's own that declare a
+    timer and never set it have none."""
     from apache_beam import ParDo
     from apache_beam.pipeline import PipelineVisitor
     from apache_beam.transforms.timeutil import TimeDomain
@@ -96,8 +96,20 @@ def by_the_clock(pipeline: Any) -> bool:
                 timers = get_dofn_specs(node.transform.fn)[1]
                 found.extend(timer.time_domain == TimeDomain.REAL_TIME for timer in timers)
 
+        def visit_value(self, value: Any, producer: Any) -> None:
+            found.append(_waits(value.windowing.triggerfn))
+
     pipeline.visit(Visitor())
     return any(found)
+
+
+def _waits(trigger: Any) -> bool:
+    """Whether a trigger, or one in it, waits in processing time."""
+    from apache_beam.transforms.trigger import AfterProcessingTime
+
+    parts = [getattr(trigger, name, None) for name in ("early", "late", "underlying")]
+    parts += getattr(trigger, "triggers", ())
+    return isinstance(trigger, AfterProcessingTime) or any(_waits(part) for part in parts if part is not None)
 
 
 def beside_windows(pipeline: Any) -> bool:

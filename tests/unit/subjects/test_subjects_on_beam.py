@@ -9,6 +9,7 @@ import pytest
 
 beam = pytest.importorskip("apache_beam")
 
+from apache_beam.transforms import trigger
 from apache_beam.transforms.deduplicate import DeduplicatePerKey
 from apache_beam.transforms.timeutil import TimeDomain
 from apache_beam.transforms.userstate import TimerSpec, on_timer
@@ -78,10 +79,25 @@ def test_an_answer_in_update_mode_is_told_by_its_output_its_key_and_its_window()
 
 def test_timers_in_processing_time_are_found_and_not_those_that_nobody_sets():
     by_the_clock = looked(lambda plays: pairs(plays) | beam.ParDo(Waiting()))
-    assert by_the_clock.refused == dict.fromkeys(("bounded", "fnapi", "prism"), "its timers go by the clock")
+    assert by_the_clock.refused == dict.fromkeys(
+        ("bounded", "fnapi", "prism"), "its timers or triggers go by the clock"
+    )
     assert looked(lambda plays: pairs(plays) | beam.GroupIntoBatches(3, max_buffering_duration_secs=5)).refused
     assert not looked(lambda plays: pairs(plays) | beam.GroupIntoBatches(3)).refused
     assert not looked(lambda plays: pairs(plays) | DeduplicatePerKey(event_time_duration=600)).refused
+
+
+def test_triggers_in_processing_time_are_found():
+    def early(first):
+        fired = trigger.AfterWatermark(early=trigger.AfterAny(trigger.AfterCount(9), first))
+        return beam.WindowInto(FixedWindows(60), trigger=fired, accumulation_mode=trigger.AccumulationMode.DISCARDING)
+
+    by_the_clock = looked(
+        lambda plays: pairs(plays) | beam.GroupByKey(), windowing=early(trigger.AfterProcessingTime(3))
+    )
+    assert {*by_the_clock.refused} == {"bounded", "fnapi", "prism"}
+    assert by_the_clock.durations == (60_000,)
+    assert not looked(lambda plays: pairs(plays) | beam.GroupByKey(), windowing=early(trigger.AfterCount(3))).refused
 
 
 def test_a_side_input_in_windows_is_not_asked_about_empty_bundles():
