@@ -319,6 +319,8 @@ class Asking:
                 f"subject {subject.name}: its watermark goes by {other[0]!r}, and time says {subject.times[0]!r}; say "
                 "the same in both"
             )
+        if facts.timeless and subject.delay is not None:
+            raise InvalidSubject(f"subject {subject.name}: it sets no watermark, and has a delay; leave delay out")
         if delay is None or delay == subject.delay:
             return
         if not subject.times:

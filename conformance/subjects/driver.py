@@ -29,6 +29,7 @@ class Facts:
         refused: question -> why it cannot be asked of this function.
         delay: how far (ms) the function's own watermark stays behind; None where it has none, or does not tell.
         timed: the columns of inputs that the function's own watermarks go by, of those that the engine tells.
+        timeless: the function sets no watermark.
         zones: the time zones whose local times it goes by, as the IANA names them.
     """
 
@@ -39,6 +40,7 @@ class Facts:
     delay: int | None = None
     timed: tuple[str, ...] = ()
     zones: tuple[str, ...] = ()
+    timeless: bool = False
 
 
 class Driver(Protocol):

@@ -334,9 +334,7 @@ ONCE = Question("once", "No row is dropped as late that the watermark lets in.",
 STATE = Question(
     "state", "Once the watermark has passed everything, no state of it is left.", _closing, _bounded_state, of_runs=True
 )
-BOUNDED = Question(
-    "bounded", "A batch query over the same rows gives the same answer.", _bounded, _in_one, refusable=True
-)
+BOUNDED = Question("bounded", "A batch query over the same rows gives the same answer.", _bounded, _in_one)
 
 NEXT = Question(
     "next",

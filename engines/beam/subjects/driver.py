@@ -49,8 +49,9 @@ BY_THE_CLOCK = dict.fromkeys(("bounded", "fnapi", "prism"), "its timers or trigg
 """The questions that a subject with timers or triggers in processing time is not asked: there the clock decides when
 they fire."""
 
-HANGS = "the bundle-based DirectRunner does not end where a bundle without rows has a side input in windows"
-"""Why a pipeline with such side inputs is not asked about empty bundles (Beam 2.77.0)."""
+HANGS = "the bundle-based DirectRunner fails, or does not end, where a bundle without rows has a side input in windows"
+"""Why a pipeline with such side inputs is not asked about empty bundles, which a filter before it makes, too (Beam
+2.77.0)."""
 
 HOUR = 3_600
 
@@ -134,7 +135,7 @@ class BeamSubjects:
             self._by_the_clock.add(subject.name)
             refused.update(BY_THE_CLOCK)
         if looking.beside_windows(pipeline):
-            refused["empty"] = HANGS
+            refused.update(empty=HANGS, plan=HANGS)
         return Facts(
             durations=tuple(looking.durations(pipeline)),
             output_key=output_key(subject),

@@ -174,9 +174,9 @@ class SparkSubjects:
             output = self._output(subject, spark, folder, streaming=False, setup=setup)
             return Ran({0: _rows(running.collected(output))})
         except InvalidSubject as error:
-            return Ran(error=str(error))
-        except Exception as error:
-            return Ran(error=session.cause(error))
+            return Ran(error=str(error), refused=True)
+        except Exception as error:  # what the analyzer says is said before any row is read
+            return Ran(error=session.cause(error), refused="AnalysisException" in type(error).__name__)
 
     def _streamed(self, subject: Subject, spark: SparkSession, folder: Path, given: Given, setup: Setup) -> Ran:
         """The queries of a run, one after the other: each ends before a restart, or with a failure."""

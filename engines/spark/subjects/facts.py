@@ -43,7 +43,10 @@ def facts_of(subject: Subject, output: DataFrame) -> Facts:
     if processor:
         refused["bounded"] = f"a batch query fires no timer of {processor}"
     key = _output_key(subject, output, nodes, processor)
-    return Facts(tuple(output.columns), tuple(durations(text)), key, refused, _delay(nodes), _timed(nodes), zones(text))
+    timeless = "EventTimeWatermark" not in names
+    return Facts(
+        tuple(output.columns), tuple(durations(text)), key, refused, _delay(nodes), _timed(nodes), zones(text), timeless
+    )
 
 
 def _delay(nodes: list[Any]) -> int | None:

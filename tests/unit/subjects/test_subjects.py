@@ -547,10 +547,13 @@ def test_what_failed_before_is_asked_first(tmp_path):
 
 def test_what_an_engine_refuses_is_not_asked_and_what_fails_is_violated():
     def refuses(batches):
-        return Ran(error="no batch query") if len(batches) == 1 and len(batches[0]) > 9 else counting(batches)
+        return Ran(error="no such plan") if len(batches) == 1 and len(batches[0]) > 9 else counting(batches)
 
-    found, _, _ = verdicts(refuses, options=Options(questions=("bounded",)))
-    assert (found["bounded"].verdict, found["bounded"].why) == (Verdict.NOT_ASKED, "refused: no batch query")
+    toy = Toy()
+    toy.questions = (replace(questions.BOUNDED, id="plan", refusable=True), questions.BOUNDED)
+    found, _, _ = verdicts(refuses, toy)
+    assert (found["plan"].verdict, found["plan"].why) == (Verdict.NOT_ASKED, "refused: no such plan")
+    assert found["bounded"].verdict is Verdict.VIOLATED  # a batch query that fails
 
     def fails(batches):
         return counting(batches) if all(batches) else Ran(error="an empty batch")
@@ -766,6 +769,8 @@ def test_the_delay_of_the_functions_own_watermark_is_taken():
     assert "name its column of event time as time=" in report.error
     report, _ = ask(Toy(replace(COUNTS, delay=10_000, timed=("seen",))), declared(counting), ALL)
     assert "its watermark goes by 'seen', and time says 'at'" in report.error
+    report, _ = ask(Toy(replace(COUNTS, timeless=True)), declared(counting), ALL)
+    assert "it sets no watermark, and has a delay" in report.error
 
 
 def test_columns_that_are_ignored_are_not_compared():
