@@ -79,6 +79,9 @@ STRETCHES = (1_000, 1_000_000, 50_000_000)
 AT_ONCE = "at once"
 """What the random choices of questions that share a run are named by."""
 
+MEND = "the same rows in the same way give another answer: mend that first"
+"""Why nothing else is asked of such a subject."""
+
 FAILS = "the query fails: "
 """What is said of a run that ended with an error."""
 
@@ -257,8 +260,7 @@ class Asking:
                 if found[question.id].left_out:
                     continue
                 if any(found[q.id].verdict is Verdict.VIOLATED for q in self._questions() if q.first):
-                    why = "the same rows in the same way give another answer: mend that first"
-                    found[question.id] = Finding(question.id, before[question.id].means, Verdict.NOT_ASKED, why=why)
+                    found[question.id] = Finding(question.id, before[question.id].means, Verdict.NOT_ASKED, why=MEND)
                     continue
                 try:
                     self._check_time()
@@ -390,8 +392,15 @@ class Asking:
             alone = only(Pair(Run(asked.delivery), Run(asked.delivery)), case).plain
             seen = self._cases(self._run(self._closed(alone), packed=False), False)
             if said := difference(together.get(case, ()), seen[0]):
+                if not self._repeats(Run(asked.delivery), True):
+                    break  # the question of it says so
                 return 0, f"a case answers otherwise among others than alone: {said.words}"
         return len(sampled), ""
+
+    def _repeats(self, run: Run, packed: bool) -> bool:
+        """Whether a run answers once more as it did."""
+        once, again = (self._final(self._run(run, packed, anew)) for anew in (False, True))
+        return not difference(once, again)
 
     def _closed(self, run: Run) -> Run:
         """A run whose closing rows have keys of their own, so that no answer is theirs and a case's together."""
@@ -629,6 +638,9 @@ class Asking:
         others: Sequence[Question] = (),
     ) -> Finding:
         """The verdict on a question that fails, alone or together with others, reduced."""
+        asked_again = any(q.first for q in self._questions())
+        if not asked_again and not question.of_runs and not self._repeats(pair.plain, self.packed):
+            return replace(before, verdict=Verdict.NOT_ASKED, cases=0, rows=0, why=MEND)
         self.say(f"{question.id}: fails; reducing")
         pair, why = self._reduced(question, pair, wrong)
         why = self._what_of_the_state(pair) + why

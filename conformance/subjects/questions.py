@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
@@ -20,6 +21,7 @@ from conformance.subjects.rows import (
     other_orders,
     rows_in,
 )
+from conformance.subjects.schema import DAY
 from conformance.subjects.setup import PLAIN, PREVIOUS, Setup
 from conformance.subjects.subject import Subject
 from conformance.support.naming import counted
@@ -27,6 +29,9 @@ from conformance.support.plain import Plain
 
 FIRST, LAST = START - 366 * 86_400_000, START + 3_660 * 86_400_000
 """Numbers between these are times of rows (ms)."""
+
+CLOCK = 400 * DAY
+"""How far (ms) from now a time may be for the clock to have said it."""
 
 MANY = 2 * BATCHES
 """The micro-batches of a delivery that is cut finely."""
@@ -130,21 +135,22 @@ def together(layers: Sequence[Question], asked: Asked, base: float, last: bool) 
             continue
         run = more[-1] if last and more else first
         now, setup = replace(now, delivery=run.delivery), setup.beside(run.setup)
-    beside = PLAIN if RESTART in layers else _beside(setup)
+    beside = PLAIN if RESTART in layers else _beside(setup, len(asked.delivery))
     return Pair(Run(asked.delivery, beside), Run(now.delivery, setup))
 
 
 def pairs(question: Question, asked: Asked, limit: int = 0) -> list[Pair]:
     """The pairs of a question, all of them or so many. Raises NotAsked."""
     about = question.id if question.of_runs else ""
-    found = [Pair(Run(asked.delivery, _beside(run.setup)), run, about) for run in question.make(asked)]
+    most = len(asked.delivery)
+    found = [Pair(Run(asked.delivery, _beside(run.setup, most)), run, about) for run in question.make(asked)]
     return found[:limit] if limit else found
 
 
-def _beside(varied: Setup) -> Setup:
+def _beside(varied: Setup, most: int) -> Setup:
     """How the run is made that a varied one is compared with: it is restarted where the varied one fails, since what
-    runs again is another query."""
-    return Setup(restarts=(varied.fails,) if varied.fails else (), begun=varied.begun)
+    runs again is another query. It has ``most`` micro-batches, and the varied one may have more."""
+    return Setup(restarts=(min(varied.fails, most - 1),) if varied.fails else (), begun=varied.begun)
 
 
 def setting(id_: str, means: str, settings: Mapping[str, str], refusable: bool = False) -> Question:
@@ -205,7 +211,8 @@ def _time(asked: Asked) -> Iterator[Run]:
 
 
 def _moved(pair: Pair, plain: Seen, varied: Seen) -> str:
-    by, known = pair.varied.moved, kept(plain.rows, FIRST, LAST)
+    now = int(time.time() * 1_000)
+    by, known = pair.varied.moved, kept(plain.rows, now - CLOCK, now + CLOCK)
     rows: list[dict[str, Json]] = [
         {name: moved_back(value, by, FIRST + by, LAST + by, known) for name, value in row.items()}
         for row in varied.rows

@@ -29,8 +29,7 @@ def back(value: Any, ms: int, first: int, last: int, known: set[str]) -> Any:
         return [back(each, ms, first, last, known) for each in value]
     if not ms:
         known.add(repr(value))
-    years = [(datetime(1970, 1, 1) + timedelta(milliseconds=at)).year for at in (first, last)]
-    if repr(value) in known and not (isinstance(value, date) and years[0] <= value.year <= years[1]):
+    if repr(value) in known and not (isinstance(value, date) and abs(value.year - date.today().year) <= 1):
         return value
     if isinstance(value, datetime):
         return value - timedelta(milliseconds=ms)

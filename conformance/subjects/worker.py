@@ -11,6 +11,7 @@ import shutil
 import sys
 import tempfile
 import time
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -111,7 +112,13 @@ def work(request: Request, tell: Callable[[Json], None]) -> None:
         try:
             for subject in subjects:
                 name = subject.name
-                tell({"report": _report(driver, subject, request, clock.next(), tell).to_json()})
+                try:
+                    tell({"report": _report(driver, subject, request, clock.next(), tell).to_json()})
+                except CannotRun:
+                    raise
+                except Exception as error:  # of the harness: the other subjects are asked all the same
+                    traceback.print_exc()
+                    tell({"cannot": f"{name}: not asked to its end: {type(error).__name__}: {error}; see the log"})
         except CannotRun as error:
             tell({"cannot": f"{name}: {error}"})
         finally:

@@ -55,7 +55,7 @@ def outputs_of(made: Any) -> dict[str, Any]:
 
 
 def durations(pipeline: Any) -> Iterable[int]:
-    """The sizes, periods and gaps (ms) of the windows in a pipeline."""
+    """The sizes, periods and gaps (ms) of the windows in a pipeline, and for how long it leaves out duplicates."""
     from apache_beam.pipeline import PipelineVisitor
 
     found: set[int] = set()
@@ -66,6 +66,10 @@ def durations(pipeline: Any) -> Iterable[int]:
             for name in ("size", "period", "gap_size"):
                 if (length := getattr(windows, name, None)) is not None:
                     found.add(int(float(length) * 1_000))
+
+        def enter_composite_transform(self, node: Any) -> None:
+            if (length := getattr(node.transform, "event_time_duration", None)) is not None:
+                found.add(int(float(length) * 1_000))
 
     pipeline.visit(Visitor())
     return sorted(found)

@@ -7,7 +7,7 @@ import sys
 import types
 from collections import Counter
 from dataclasses import replace
-from datetime import date
+from datetime import date, timedelta
 from functools import partial
 from itertools import count
 from random import Random
@@ -23,7 +23,7 @@ from conformance.plugins import loading
 from conformance.plugins.points import InvalidPlugin
 from conformance.subjects import questions
 from conformance.subjects.answers import ONE_ANSWER, Ran, difference, final, kept, moved_back, shown_row, told
-from conformance.subjects.asking import Asking, Options, Verdict, ask
+from conformance.subjects.asking import MEND, Asking, Options, Verdict, ask
 from conformance.subjects.drawing import draw
 from conformance.subjects.driver import Facts
 from conformance.subjects.failing import read as read_failing
@@ -310,17 +310,17 @@ def test_dates_in_texts_move_and_what_has_other_times_of_its_own_does_not():
     assert back({"day": "on 2048-03-01", "week": "2048-03-99"}) == {"day": "on 2020-03-01", "week": "2048-03-99"}
     assert back({**mine, "day": "on 2048-03-01"}, known=kept((mine,), first, last)) == mine
     today = {"written": {"$date": "2026-05-01"}}  # the clock says the same, whatever the rows say
-    assert back(today, known=kept((today,), first, last)) != today
+    assert back(today, known=kept((today,), millis("2026-04-01"), millis("2026-06-01"))) != today
     assert back({"of": {"timestamp": {"$timestamp": by * 1_000}}}) == {"of": {"timestamp": {"$timestamp": 0}}}
 
 
 def test_a_script_moves_times_back_as_the_harness_does():
     there: dict[str, Any] = {}
     exec("from datetime import date, datetime, timedelta\n" + moving_back(), there)
-    by, mine = span_of([], 0).moved, {"since": date(1970, 1, 1), "day": "2020-03-01", "today": date(2026, 5, 1)}
+    by, mine = span_of([], 0).moved, {"since": date(1970, 1, 1), "day": "2020-03-01", "today": date.today()}
     back = partial(there["back"], first=questions.FIRST, last=questions.LAST, known=there["KNOWN"])
     assert back(mine, 0) == mine
-    assert back({**mine, "day": "2048-03-01"}, by) == {**mine, "today": date(1998, 5, 1)}
+    assert back({**mine, "day": "2048-03-01"}, by) == {**mine, "today": date.today() - timedelta(milliseconds=by)}
 
 
 def test_times_move_to_years_with_the_same_local_times():
@@ -402,13 +402,28 @@ def test_state_that_lives_in_a_batch_is_found_by_other_batches():
 
 def test_what_differs_from_run_to_run_is_not_asked_further():
     count = itertools.count()
-    found, _, _ = verdicts(
-        lambda batches: Ran({0: tuple({"user": r["user"], "n": next(count)} for b in batches for r in b)}),
-        Toy(Facts(columns=("user", "n"))),
-    )
+
+    def numbered(batches):
+        return Ran({0: tuple({"user": r["user"], "n": next(count)} for b in batches for r in b)})
+
+    found, _, _ = verdicts(numbered, Toy(Facts(columns=("user", "n"))))
     assert found["again"].verdict is Verdict.VIOLATED
     assert {f.verdict for q, f in found.items() if q != "again"} == {Verdict.NOT_ASKED}
     assert "mend that first" in found["order"].why
+    found, _, _ = verdicts(numbered, Toy(Facts(columns=("user", "n"))), Options(questions=("order",)))
+    assert (found["order"].verdict, found["order"].why) == (Verdict.NOT_ASKED, MEND)
+
+
+def test_a_cache_that_outlives_a_run_is_found_though_all_further_answers_are_empty():
+    seen = set()
+
+    def new(batches):
+        rows = {row["user"]: row for batch in batches for row in batch if row["user"] not in seen}
+        seen.update(rows)
+        return Ran({0: tuple({"user": user} for user in rows)})
+
+    found, _, _ = verdicts(new, Toy(Facts(columns=("user",))))
+    assert found["again"].verdict is Verdict.VIOLATED
 
 
 def test_rows_that_are_dropped_too_early_and_state_that_stays_are_found():
@@ -638,6 +653,13 @@ def test_runs_of_the_same_micro_batches_keep_their_shape_when_they_are_reduced()
     smaller = plainer(pair, mine, fails, [""])
     assert smaller.plain.delivery == smaller.varied.delivery
     assert (len(smaller.plain.delivery), smaller.varied.setup.restarts) == (2, (1,))
+
+
+def test_a_failure_in_more_batches_is_compared_with_a_restart_that_the_plain_run_has():
+    asked = Asking(Toy(), declared(counting), ALL)._asked(1)
+    for number in range(20):
+        pair = questions.together((questions.SPLITS, questions.FAILURE), asked, number, True)
+        assert all(at < len(pair.plain.delivery) for at in pair.plain.setup.restarts)
 
 
 def test_a_failure_is_compared_with_a_restart_at_the_same_place():
