@@ -366,7 +366,11 @@ class Asking:
             sampled, why = self._compared(asked)
             if not why:
                 cases = len({row.case for row in asked.data})
-                return True, f"{counted(cases, 'case')} in a run: {sampled} of them answer alone as they do together"
+                alike = f"{sampled} of them answer alone as they do together"
+                return (
+                    True,
+                    f"{counted(cases, 'case')} in a run: {alike if sampled else 'it answers otherwise once more'}",
+                )
             self.subject = replace(self.subject, keys=())
         ran = self._run(Run(asked.delivery), packed=False)
         self._must(ran)
@@ -393,7 +397,7 @@ class Asking:
             seen = self._cases(self._run(self._closed(alone), packed=False), False)
             if said := difference(together.get(case, ()), seen[0]):
                 if not self._repeats(Run(asked.delivery), True):
-                    break  # the question of it says so
+                    return 0, ""  # the question of it says so
                 return 0, f"a case answers otherwise among others than alone: {said.words}"
         return len(sampled), ""
 

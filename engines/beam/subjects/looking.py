@@ -29,7 +29,7 @@ RAISED = re.compile(r"^(?:\w+\.)*(\w*(?:Error|Exception|Interrupt|Exit)\b.*)$", 
 
 def built(subject: Subject, inputs: Mapping[str, Any]) -> dict[str, Any]:
     """What the function makes of its inputs, by name. Raises InvalidSubject."""
-    from apache_beam import PCollection
+    from apache_beam import PCollection, PTransform
 
     try:
         made = subject.function(*inputs.values()) if "" in inputs else subject.function(**inputs)
@@ -38,11 +38,30 @@ def built(subject: Subject, inputs: Mapping[str, Any]) -> dict[str, Any]:
     outputs = outputs_of(made)
     for output in outputs.values():
         if not isinstance(output, PCollection):
+            apply = "; apply it to the argument with |" if isinstance(output, PTransform) else ""
             raise InvalidSubject(
                 f"subject {subject.name}: the function gave a {type(output).__name__}, not a PCollection, or "
-                "several by name"
+                f"several by name{apply}"
             )
+    if not any(_comes_from(output, {*inputs.values()}) for output in outputs.values()):
+        raise InvalidSubject(
+            f"subject {subject.name}: nothing of its output comes from its input; what it reads itself, it should take "
+            "as an argument"
+        )
     return outputs
+
+
+def _comes_from(output: Any, inputs: set[Any]) -> bool:
+    """Whether a PCollection is made of any of some others."""
+    seen, ahead = set(), [output]
+    while ahead:
+        value = ahead.pop()
+        if value in inputs:
+            return True
+        if value not in seen and (producer := getattr(value, "producer", None)):
+            ahead += [*producer.inputs, *(side.pvalue for side in producer.side_inputs)]
+        seen.add(value)
+    return False
 
 
 def outputs_of(made: Any) -> dict[str, Any]:

@@ -102,7 +102,7 @@ class SparkSubjects:
         folder = Path(tempfile.mkdtemp(prefix="look-", dir=self._folder))
         try:
             output = self._output(subject, self._session(subject, {}), folder, streaming=True)
-            facts = facts_of(subject, output)
+            facts = facts_of(subject, output, str(folder))
             self._accepted(subject, output)
         finally:
             shutil.rmtree(folder, ignore_errors=True)

@@ -10,7 +10,7 @@ from zoneinfo import available_timezones
 
 from conformance.subjects.answers import ONE_ANSWER
 from conformance.subjects.driver import Facts
-from conformance.subjects.schema import UNITS
+from conformance.subjects.schema import UNITS, InvalidSubject
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -32,11 +32,18 @@ PROCESSORS = (
 """Operators that call a user's function with state, as plans name them (Spark 4.3.0)."""
 
 
-def facts_of(subject: Subject, output: DataFrame) -> Facts:
-    """What a function's DataFrame is."""
+def facts_of(subject: Subject, output: DataFrame, folder: str) -> Facts:
+    """What a function's DataFrame is. Raises InvalidSubject where it reads a stream that is not in the folder of its
+    inputs."""
     plan = output._jdf.queryExecution().analyzed()
     text = plan.toString()
     nodes = [*_nodes(plan)]
+    for leaf in (node for node in nodes if not node.children().size() and node.isStreaming()):
+        if folder not in leaf.toString():
+            raise InvalidSubject(
+                f"subject {subject.name}: it reads a stream itself ({leaf.toString():.60}); take it as an argument, whose "
+                "columns schema says"
+            )
     names = [node.nodeName() for node in nodes]
     processor = next((name for name in names if name.startswith(PROCESSORS)), "")
     refused = {}

@@ -87,6 +87,19 @@ def test_timers_in_processing_time_are_found_and_not_those_that_nobody_sets():
     assert not looked(lambda plays: pairs(plays) | DeduplicatePerKey(event_time_duration=600)).refused
 
 
+def test_a_pipeline_takes_its_rows_as_an_argument():
+    with pytest.raises(InvalidSubject, match="nothing of its output comes from its input"):
+        looked(lambda plays: plays.pipeline | beam.Create(["a"]))
+    with pytest.raises(InvalidSubject, match="apply it to the argument"):
+        looked(lambda plays: beam.Map(str))
+
+    def beside(plays):
+        names = plays.pipeline | beam.Create(["a"])
+        return names | "with" >> beam.Map(lambda name, all_: (name, len(all_)), beam.pvalue.AsList(plays))
+
+    looked(beside)
+
+
 def test_triggers_in_processing_time_are_found():
     def early(first):
         fired = trigger.AfterWatermark(early=trigger.AfterAny(trigger.AfterCount(9), first))
