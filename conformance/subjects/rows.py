@@ -19,7 +19,7 @@ from zoneinfo import ZoneInfo
 
 from conformance.model.types import EPOCH, Array, Date, Long, Map, Struct, Timestamp, Type
 from conformance.model.values import Json, canonical
-from conformance.subjects.schema import DAY, InvalidSubject, millis, misfit, moment
+from conformance.subjects.schema import DAY, InvalidSubject, LocalTimestamp, millis, misfit, moment
 from conformance.subjects.subject import ONE, Subject
 from conformance.support.plain import Plain
 
@@ -189,7 +189,8 @@ def moved(kind: Type, value: Json, by: int) -> Json:
     if value is None:
         return None
     if isinstance(kind, Timestamp):
-        return moment(millis(value) + by)
+        at = millis(value) if isinstance(value, str) else value
+        return moment(at + by).removesuffix("Z" if isinstance(kind, LocalTimestamp) else "")
     if isinstance(kind, Date):
         return (date.fromisoformat(value) + timedelta(milliseconds=by)).isoformat()
     if isinstance(kind, Array):
@@ -221,7 +222,7 @@ def written(subject: Subject, row: Row, own: Callable[[Json, int], Json] | None 
         found[mine.time] = row.at if column and isinstance(column.type, Long) else moment(row.at)
     if own and subject.own_key in found:
         found[subject.own_key] = own(found[subject.own_key], row.case)
-    return {column.name: found.get(column.name) for column in mine.columns}
+    return {column.name: moved(column.type, found.get(column.name), 0) for column in mine.columns}
 
 
 # Sample rows

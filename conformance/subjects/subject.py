@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from conformance.model.types import Int, Long, String, Timestamp
-from conformance.subjects.schema import Column, InvalidSubject, columns_of, duration
+from conformance.subjects.schema import Column, InvalidSubject, columns_of, duration, misfit
 from conformance.support.naming import instead
 
 MODES = ("append", "update", "complete")
@@ -261,6 +261,9 @@ def _check(found: Subject) -> None:
     for name, given in found.values.items():
         if not given:
             raise InvalidSubject(f"values: {name!r} has none; list at least one")
+        kinds = [column.type for column in found.columns if column.name == name]
+        if wrong := next((said for kind in kinds for value in given if (said := misfit(kind, value, name))), ""):
+            raise InvalidSubject(f"values: {wrong}; write it as in JSON")
 
 
 def next_version(previous: Subject, subject: Subject) -> Subject:

@@ -41,8 +41,8 @@ def facts_of(subject: Subject, output: DataFrame, folder: str) -> Facts:
     for leaf in (node for node in nodes if not node.children().size() and node.isStreaming()):
         if folder not in leaf.toString():
             raise InvalidSubject(
-                f"subject {subject.name}: it reads a stream itself ({leaf.toString():.60}); take it as an argument, whose "
-                "columns schema says"
+                f"subject {subject.name}: it reads a stream itself ({leaf.toString():.60}); take it as an argument, "
+                "with its columns in schema"
             )
     names = [node.nodeName() for node in nodes]
     processor = next((name for name in names if name.startswith(PROCESSORS)), "")

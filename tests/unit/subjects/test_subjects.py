@@ -174,6 +174,8 @@ def test_a_schema_that_does_not_parse_gets_one_line(schema, says):
         ({"time": ""}, "delay needs time"),
         ({"output_mode": "upsert"}, "unknown output_mode 'upsert'"),
         ({"values": {"pge": [1]}}, "values: 'pge' is no column"),
+        ({"values": {"page": ["/", 1]}}, "values: page is string, not 1; write it as in JSON"),
+        ({"values": {"at": [date(2020, 1, 1)]}}, "values: at is timestamp, not datetime.date(2020, 1, 1)"),
     ],
 )
 def test_a_declaration_that_cannot_be_used_gets_one_line(more, says):
@@ -237,6 +239,13 @@ def test_a_time_may_be_a_whole_number():
     assert written(mine, Row({"user": "a"}, START)) == {"user": "a", "page": None, "at": START}
 
 
+def test_a_local_time_is_written_without_a_zone():
+    mine = declared(counting, schema="user string, at timestamp_ntz, seen array<timestamp_ntz>, sent timestamp")
+    row = Row({"user": "a", "seen": [moment(START), None], "sent": moment(START)}, START)
+    there = {"at": "2020-03-01T00:00:00.000", "seen": ["2020-03-01T00:00:00.000", None], "sent": moment(START)}
+    assert written(mine, row) == {"user": "a", **there}
+
+
 def test_other_orders_keep_the_promise_of_the_watermark():
     rows = [Row({}, START + 3_000 * n, nr=n) for n in range(40)]
     orders = [order for seed in range(50) for order in other_orders(rows, 10_000, Random(seed))]
@@ -284,11 +293,14 @@ def test_sample_rows_are_taken_as_they_are_and_mixed(tmp_path):
         ('{"user": "a", "at": "noon"}', "at is ISO 8601 or ms since the epoch, not 'noon'"),
         ('{"user": {"x": 1}, "at": 1}', "user is string, not {'x': 1}"),
         ('{"user": true, "at": 1}', "user is string, not True"),
+        ('{"user": "a", "at": 1, "n": 2147483648}', "n is int, not 2147483648"),
+        ('{"user": "a", "at": 1, "day": "1/2/20"}', "day is date, not '1/2/20'"),
     ],
 )
 def test_a_bad_sample_row_is_named_by_its_line(line, says):
     with pytest.raises(InvalidSubject) as error:
-        sample_rows(declared(counting), ['{"user": "a", "at": 1}', line], "rows.jsonl")
+        mine = declared(counting, schema=VISITS + ", n int, day date")
+        sample_rows(mine, ['{"user": "a", "at": 1}', line], "rows.jsonl")
     assert says in str(error.value)
 
 
