@@ -298,8 +298,8 @@ def test_sample_rows_are_taken_as_they_are_and_mixed(tmp_path):
     ],
 )
 def test_a_bad_sample_row_is_named_by_its_line(line, says):
+    mine = declared(counting, schema=VISITS + ", n int, day date")
     with pytest.raises(InvalidSubject) as error:
-        mine = declared(counting, schema=VISITS + ", n int, day date")
         sample_rows(mine, ['{"user": "a", "at": 1}', line], "rows.jsonl")
     assert says in str(error.value)
 
