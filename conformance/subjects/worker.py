@@ -113,12 +113,12 @@ def work(request: Request, tell: Callable[[Json], None]) -> None:
             for subject in subjects:
                 name = subject.name
                 try:
-                    tell({"report": _report(driver, subject, request, clock.next(), tell).to_json()})
-                except CannotRun:
-                    raise
-                except Exception as error:  # of the harness: the other subjects are asked all the same
+                    report = _report(driver, subject, request, clock.next(), tell)
+                except (LookupError, TypeError, ValueError) as error:  # a bug: the others are asked all the same
                     traceback.print_exc()
                     tell({"cannot": f"{name}: not asked to its end: {type(error).__name__}: {error}; see the log"})
+                else:
+                    tell({"report": report.to_json()})
         except CannotRun as error:
             tell({"cannot": f"{name}: {error}"})
         finally:

@@ -176,7 +176,8 @@ class SparkSubjects:
         except InvalidSubject as error:
             return Ran(error=str(error), refused=True)
         except Exception as error:  # what the analyzer says is said before any row is read
-            return Ran(error=session.cause(error), refused="AnalysisException" in type(error).__name__)
+            lacks = type(error).__name__ in ("AnalysisException", "UnsupportedOperationException")
+            return Ran(error=session.cause(error), refused=lacks)
 
     def _streamed(self, subject: Subject, spark: SparkSession, folder: Path, given: Given, setup: Setup) -> Ran:
         """The queries of a run, one after the other: each ends before a restart, or with a failure."""

@@ -21,7 +21,7 @@ from conformance.model.types import Array, Decimal, Double, Int, Long, Map, Stri
 from conformance.model.values import canonical
 from conformance.plugins import loading
 from conformance.plugins.points import InvalidPlugin
-from conformance.subjects import questions
+from conformance.subjects import questions, worker
 from conformance.subjects.answers import ONE_ANSWER, Ran, difference, final, kept, moved_back, shown_row, told
 from conformance.subjects.asking import MEND, Asking, Options, Verdict, ask
 from conformance.subjects.drawing import draw
@@ -739,6 +739,38 @@ def test_an_engine_is_started_first_for_a_file_that_needs_it_while_it_is_loaded(
     found, folders = loaded({"other": other, "toy": Needed()})
     assert [subject.name for subject in subjects_in(*found.modules.values())] == ["counting"]
     assert [*folders] == ["toy"]
+
+
+TWO = """
+from conformance import subject
+from conformance.subjects.answers import Ran
+
+@subject(schema="user string", key="user")
+def broken(rows: "Batches"): ...
+
+@subject(schema="user string", key="user")
+def users(rows: "Batches"):
+    return Ran({n: tuple(dict(row) for row in batch) for n, batch in enumerate(rows)})
+"""
+
+
+def test_a_subject_that_the_harness_cannot_ask_leaves_the_others(tmp_path, monkeypatch):
+    class Whole(Toy):
+        missed, before, options = "", None, ()
+        check = close = staticmethod(lambda: None)
+        open = staticmethod(lambda folder, modules: None)
+
+        def run(self, subject, given, setup):
+            return super().run(subject, given, setup) or [][0]
+
+    (tmp_path / "mine.py").write_text(TWO)
+    monkeypatch.setattr(loading, "_asked", ())
+    monkeypatch.setattr(worker, "in_utc", lambda: None)
+    monkeypatch.setattr(worker, "drivers", lambda: {"toy": Whole(Facts(columns=("user",)))})
+    events = []
+    worker.work(worker.Request(str(tmp_path / "mine.py")), events.append)
+    assert "broken: not asked to its end: IndexError" in next(told["cannot"] for told in events if "cannot" in told)
+    assert [told["report"]["subject"] for told in events if "report" in told] == ["users"]
 
 
 def test_two_releases_are_compared_by_their_answers():
