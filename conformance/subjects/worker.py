@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -15,6 +16,7 @@ import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from conformance.execution.environments import cache_folder
 from conformance.model.engine import CannotRun
@@ -30,6 +32,9 @@ from conformance.subjects.rows import Row, sample_rows
 from conformance.subjects.subject import ARGUMENTS, Subject
 from conformance.support.output import private_stdout
 from conformance.support.plain import Plain
+
+LOADS = 180
+"""The seconds that users' files may take to be imported, with an engine that they need meanwhile."""
 
 
 @dataclass(frozen=True)
@@ -132,6 +137,20 @@ def work(request: Request, tell: Callable[[Json], None]) -> None:
 def loaded(known: Mapping[str, Driver]) -> tuple[loading.Loaded, dict[str, Path]]:
     """The user's files, and the folder of each engine that was started because they need it while they are loaded.
     Raises InvalidPlugin, and CannotRun for such an engine."""
+
+    def stop(*_: Any) -> None:
+        sys.exit(f"it has not ended after {LOADS} seconds; put what runs a job under if __name__ == '__main__'")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(LOADS)
+    try:
+        return _loaded(known)
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _loaded(known: Mapping[str, Driver]) -> tuple[loading.Loaded, dict[str, Path]]:
     try:
         return loading.loaded_modules(), {}
     except InvalidPlugin as error:

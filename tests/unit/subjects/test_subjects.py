@@ -741,6 +741,14 @@ def test_an_engine_is_started_first_for_a_file_that_needs_it_while_it_is_loaded(
     assert [*folders] == ["toy"]
 
 
+def test_a_file_that_runs_a_job_while_it_is_loaded_gets_one_line(tmp_path, monkeypatch):
+    (tmp_path / "mine.py").write_text("import time\n\ntime.sleep(60)\n")
+    monkeypatch.setattr(loading, "_asked", (str(tmp_path / "mine.py"),))
+    monkeypatch.setattr(worker, "LOADS", 1)
+    with pytest.raises(InvalidPlugin, match=r"mine.py, line 3: SystemExit: it has not ended after 1 seconds; put what"):
+        loaded({})
+
+
 TWO = """
 from conformance import subject
 from conformance.subjects.answers import Ran
