@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
@@ -13,12 +13,14 @@ from typing import Any
 from conformance.model.types import EPOCH, micros
 from conformance.model.values import Json, canonical
 from conformance.subjects.schema import DAY, moment_of
+from conformance.subjects.scripts import earlier_dates
 
-TIME, DAY_OF = "timestamp", "date"
-"""The one name in the object that a moment (µs since the epoch), or a date, is told by."""
+TIME, DAY_OF = "$timestamp", "$date"
+"""The one name in the object that a moment (µs since the epoch), or a date, is told by; no field is called so."""
 
-DIGITS = 9
-"""The digits by which numbers with a point are compared: sums in another order differ in the last ones."""
+DIGITS, NOTHING = 9, 1e-12
+"""The digits by which numbers with a point are compared, and what is too little to be told from 0: sums in another
+order differ in the last digits."""
 
 ONE_ANSWER = ("",)
 """What tells one answer from another in update mode where there is one: an aggregate without a grouping."""
@@ -65,7 +67,7 @@ def told(value: Any) -> Json:
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
-        return float(f"{value:.{DIGITS}g}") if math.isfinite(value) else str(value)
+        return (float(f"{value:.{DIGITS}g}") if abs(value) >= NOTHING else 0.0) if math.isfinite(value) else str(value)
     if isinstance(value, Decimal):
         return str(value)
     if isinstance(value, datetime):
@@ -105,22 +107,49 @@ def shown_row(row: Mapping[str, Json]) -> str:
     return ", ".join(f"{name}={shown(value)}" for name, value in row.items())
 
 
-def moved_back(value: Json, by: int, first: int, last: int) -> Json:
-    """A value of an answer with its times moved back by some ms. Numbers that are s, ms or µs between ``first`` and
-    ``last`` (ms) are times too."""
-    if isinstance(value, dict) and [*value] == [TIME]:
-        return {TIME: value[TIME] - by * 1_000}
-    if isinstance(value, dict) and [*value] == [DAY_OF]:
-        return {DAY_OF: (date.fromisoformat(value[DAY_OF]) - timedelta(days=by // DAY)).isoformat()}
-    if isinstance(value, dict):
-        return {name: moved_back(each, by, first, last) for name, each in value.items()}
+def leaves(value: Json) -> Iterator[Json]:
+    """What stands in a value of an answer: moments, dates, texts, numbers."""
+    if isinstance(value, dict | list) and not _is_time(value):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from leaves(each)
+    else:
+        yield value
+
+
+def kept(answer: Answer, first: int, last: int) -> frozenset[str]:
+    """What an answer has that is no time of its rows where a run with other times has it, too. A moment or a date
+    between ``first`` and ``last`` (ms) may be that of the clock, which other times must not keep."""
+    return frozenset(
+        canonical(leaf) for leaf in leaves([*answer]) if not _is_time(leaf) or not first <= _millis_of(leaf) <= last
+    )
+
+
+def moved_back(value: Json, by: int, first: int, last: int, known: Collection[str] = ()) -> Json:
+    """A value of an answer with its times moved back by some ms, which are whole days, but for those that are
+    ``known``. Dates in texts are times too, and numbers that are s, ms or µs between ``first`` and ``last`` (ms)."""
+    if isinstance(value, dict) and not _is_time(value):
+        return {name: moved_back(each, by, first, last, known) for name, each in value.items()}
     if isinstance(value, list):
-        return [moved_back(each, by, first, last) for each in value]
+        return [moved_back(each, by, first, last, known) for each in value]
+    if canonical(value) in known:
+        return value
+    if isinstance(value, dict):
+        return {TIME: value[TIME] - by * 1_000} if TIME in value else {DAY_OF: earlier_dates(value[DAY_OF], by)}
+    if isinstance(value, str):
+        return earlier_dates(value, by)
     if isinstance(value, int | float) and not isinstance(value, bool):
         for unit in (0.001, 1, 1_000):
             if first * unit <= value <= last * unit:
                 return value - type(value)(by * unit)
     return value
+
+
+def _is_time(value: Json) -> bool:
+    return isinstance(value, dict) and [*value] in ([TIME], [DAY_OF])
+
+
+def _millis_of(value: Any) -> int:
+    return value[TIME] // 1_000 if TIME in value else (date.fromisoformat(value[DAY_OF]) - EPOCH.date()).days * DAY
 
 
 def final(ran: Ran, mode: str, output_key: Sequence[str]) -> Answer:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from functools import partial
+from functools import cached_property, partial
 from random import Random
 from typing import Any
 
@@ -52,7 +52,7 @@ from conformance.subjects.rows import (
 from conformance.subjects.schema import InvalidSubject
 from conformance.subjects.setup import NOBODY, PREVIOUS, Given
 from conformance.subjects.subject import Subject
-from conformance.support.naming import counted
+from conformance.support.naming import counted, instead
 from conformance.support.plain import Plain
 
 ALONE = 3
@@ -73,8 +73,14 @@ RESERVED = 20
 TRIED = 3
 """How many failing cases are tried alone."""
 
+STRETCHES = (1_000, 1_000_000, 50_000_000)
+"""How many numbers a case may have of its own."""
+
 AT_ONCE = "at once"
 """What the random choices of questions that share a run are named by."""
+
+MEND = "the same rows in the same way give another answer: mend that first"
+"""Why nothing else is asked of such a subject."""
 
 FAILS = "the query fails: "
 """What is said of a run that ended with an error."""
@@ -233,7 +239,7 @@ class Asking:
         durations = [*subject.durations, *self.facts.durations]
         if subject.previous:
             durations += [*subject.previous.durations, *self.driver.look(subject.previous).durations]
-        self.span = span_of(durations, subject.delay)
+        self.span = span_of(durations, subject.delay, self.facts.zones)
         first = self._asked(1)
         self.packed, self.note = self._proved(first)
         found = {question.id: self._left_out(question) for question in self._questions()}
@@ -254,8 +260,7 @@ class Asking:
                 if found[question.id].left_out:
                     continue
                 if any(found[q.id].verdict is Verdict.VIOLATED for q in self._questions() if q.first):
-                    why = "the same rows in the same way give another answer: mend that first"
-                    found[question.id] = Finding(question.id, before[question.id].means, Verdict.NOT_ASKED, why=why)
+                    found[question.id] = Finding(question.id, before[question.id].means, Verdict.NOT_ASKED, why=MEND)
                     continue
                 try:
                     self._check_time()
@@ -288,7 +293,10 @@ class Asking:
                     f"subject {subject.name}: the output has no column {missing[0]!r} (it has "
                     f"{', '.join(facts.columns)}); put the key out, or say key=None, and cases run one by one"
                 )
-        self._agreed(facts.delay)
+        if facts.columns is not None and (strange := [c for c in subject.output.ignored if c not in facts.columns]):
+            said = instead(strange[0], facts.columns, "it has")
+            raise InvalidSubject(f"subject {subject.name}: ignore {strange[0]!r} is no column of the output; {said}")
+        self._agreed(facts)
         output_key = subject.output.key or facts.output_key
         if facts.columns is not None and (
             strange := [c for c in output_key or () if c not in (*facts.columns, *ONE_ANSWER)]
@@ -304,10 +312,17 @@ class Asking:
             )
         return replace(facts, output_key=tuple(output_key))
 
-    def _agreed(self, delay: int | None) -> None:
+    def _agreed(self, facts: Facts) -> None:
         """Takes the delay of the function's own watermark where the subject names none. Raises InvalidSubject where the
-        two differ, or where no time is named."""
-        subject = self.subject
+        two differ, or where no time is named, or another one."""
+        subject, delay = self.subject, facts.delay
+        if subject.times and (other := [name for name in facts.timed if name not in subject.times]):
+            raise InvalidSubject(
+                f"subject {subject.name}: its watermark goes by {other[0]!r}, and time says {subject.times[0]!r}; say "
+                "the same in both"
+            )
+        if facts.timeless and subject.delay is not None:
+            raise InvalidSubject(f"subject {subject.name}: it sets no watermark, and has a delay; leave delay out")
         if delay is None or delay == subject.delay:
             return
         if not subject.times:
@@ -351,7 +366,11 @@ class Asking:
             sampled, why = self._compared(asked)
             if not why:
                 cases = len({row.case for row in asked.data})
-                return True, f"{counted(cases, 'case')} in a run: {sampled} of them answer alone as they do together"
+                alike = f"{sampled} of them answer alone as they do together"
+                return (
+                    True,
+                    f"{counted(cases, 'case')} in a run: {alike if sampled else 'it answers otherwise once more'}",
+                )
             self.subject = replace(self.subject, keys=())
         ran = self._run(Run(asked.delivery), packed=False)
         self._must(ran)
@@ -377,8 +396,15 @@ class Asking:
             alone = only(Pair(Run(asked.delivery), Run(asked.delivery)), case).plain
             seen = self._cases(self._run(self._closed(alone), packed=False), False)
             if said := difference(together.get(case, ()), seen[0]):
+                if not self._repeats(Run(asked.delivery), True):
+                    return 0, ""  # the question of it says so
                 return 0, f"a case answers otherwise among others than alone: {said.words}"
         return len(sampled), ""
+
+    def _repeats(self, run: Run, packed: bool) -> bool:
+        """Whether a run answers once more as it did."""
+        once, again = (self._final(self._run(run, packed, anew)) for anew in (False, True))
+        return not difference(once, again)
 
     def _closed(self, run: Run) -> Run:
         """A run whose closing rows have keys of their own, so that no answer is theirs and a case's together."""
@@ -399,16 +425,24 @@ class Asking:
             column.name == self.subject.own_key and isinstance(column.type, Int) for column in self.subject.columns
         )
 
+    @cached_property
+    def _stretch(self) -> int:
+        """How many numbers a case has of its own: more than the largest key, if all cases have room in 32 bits."""
+        key = self.subject.own_key
+        given = [*self.subject.values.get(key, ()), *(row.values.get(key) for row in self.options.sample)]
+        largest = max((each for each in given if isinstance(each, int)), default=0)
+        return next((n for n in STRETCHES if largest < n), STRETCHES[0])
+
     def _own(self, value: Json, case: int) -> Json:
         """The value of the key as a case's own: a text with the case before it, or a number of a stretch of numbers."""
         if self._whole:
-            return (case + 2) * 1_000 + (value or 0) % 1_000
+            return (case + 2) * self._stretch + (value or 0) % self._stretch
         return f"{CLOSES if case == CLOSING else f'c{case}'}/{value}"
 
     def _read(self, value: Json) -> tuple[int, Json]:
         """The case of a key, and the key. A key as it was drawn is of case 0."""
         if isinstance(value, int):
-            return (value // 1_000 - 2, value % 1_000) if value >= 1_000 else (0, value)
+            return (value // self._stretch - 2, value % self._stretch) if value >= self._stretch else (0, value)
         case, slash, rest = str(value).partition("/")
         if slash and case == CLOSES:
             return CLOSING, rest
@@ -608,6 +642,9 @@ class Asking:
         others: Sequence[Question] = (),
     ) -> Finding:
         """The verdict on a question that fails, alone or together with others, reduced."""
+        asked_again = any(q.first for q in self._questions())
+        if not asked_again and not question.of_runs and not self._repeats(pair.plain, self.packed):
+            return replace(before, verdict=Verdict.NOT_ASKED, cases=0, rows=0, why=MEND)
         self.say(f"{question.id}: fails; reducing")
         pair, why = self._reduced(question, pair, wrong)
         why = self._what_of_the_state(pair) + why

@@ -28,6 +28,9 @@ class Facts:
         output_key: the columns that tell one answer from another in update mode; None where nothing tells.
         refused: question -> why it cannot be asked of this function.
         delay: how far (ms) the function's own watermark stays behind; None where it has none, or does not tell.
+        timed: the columns of inputs that the function's own watermarks go by, of those that the engine tells.
+        timeless: the function sets no watermark.
+        zones: the time zones whose local times it goes by, as the IANA names them.
     """
 
     columns: tuple[str, ...] | None = None
@@ -35,6 +38,9 @@ class Facts:
     output_key: tuple[str, ...] | None = ()
     refused: Mapping[str, str] = field(default_factory=dict)
     delay: int | None = None
+    timed: tuple[str, ...] = ()
+    zones: tuple[str, ...] = ()
+    timeless: bool = False
 
 
 class Driver(Protocol):
@@ -52,6 +58,7 @@ class Driver(Protocol):
         guide: the file of subjects that a run asks, of the kinds that the framework's guide shows.
         before: where previous versions run; None for this process.
         missed: what an error says where a file needs the engine while it is loaded; "" for an engine that none needs.
+        options: the arguments of ``subject`` that it alone knows.
         foreign: environment variables that would make a release load files of another installation.
     """
 
@@ -64,6 +71,7 @@ class Driver(Protocol):
     heavy: bool
     guide: Path
     missed: str
+    options: tuple[str, ...]
     foreign: tuple[str, ...]
     before: Beginner | None
 

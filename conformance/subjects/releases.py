@@ -28,7 +28,9 @@ def release(text: str) -> Release:
     package, equal, number = text.partition("==")
     known = {driver.package: driver for driver in drivers().values()}
     if not equal or package not in known:
-        raise InvalidSubject(f"{text!r}: write PACKAGE==VERSION; {instead(package, known, 'packages')}")
+        raise InvalidSubject(
+            f"{text!r}: write PACKAGE==VERSION; {instead('' if package in known else package, known, 'packages')}"
+        )
     try:
         version = Version(number)
     except InvalidVersion:

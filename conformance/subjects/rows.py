@@ -15,10 +15,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from random import Random
+from zoneinfo import ZoneInfo
 
 from conformance.model.types import EPOCH, Array, Date, Long, Map, Struct, Timestamp, Type
 from conformance.model.values import Json, canonical
-from conformance.subjects.schema import DAY, InvalidSubject, millis, misfit, moment
+from conformance.subjects.schema import DAY, InvalidSubject, LocalTimestamp, millis, misfit, moment
 from conformance.subjects.subject import ONE, Subject
 from conformance.support.plain import Plain
 
@@ -73,11 +74,13 @@ class Span:
         durations: the times that the function goes by, smallest first (ms).
         delay: how far the watermark stays behind (ms), 0 for none.
         length: how far rows are from the first one at most (ms).
+        zones: the time zones whose local times the function goes by.
     """
 
     durations: tuple[int, ...]
     delay: int
     length: int
+    zones: tuple[str, ...] = ()
 
     @property
     def longest(self) -> int:
@@ -100,12 +103,21 @@ class Span:
         step = math.lcm(DAY, *self.durations)
         return math.ceil(28 * 365.25 * DAY / step) * step if step <= 400 * DAY else 0
 
+    def alike(self, by: int) -> bool:
+        """Whether all local times are as far from UTC when they are moved by some ms: the rules of a zone change."""
 
-def span_of(durations: Iterable[int], delay: int | None) -> Span:
+        def offset(zone: str, ms: int) -> timedelta | None:
+            return (EPOCH + timedelta(milliseconds=ms)).astimezone(ZoneInfo(zone)).utcoffset()
+
+        days = range(START - self.longest - DAY, START + self.length + self.longest + DAY, DAY)
+        return all(offset(zone, at) == offset(zone, at + by) for zone in self.zones for at in days)
+
+
+def span_of(durations: Iterable[int], delay: int | None, zones: tuple[str, ...] = ()) -> Span:
     known = tuple(sorted({d for d in durations if 0 < d <= 400 * DAY}))
     # Long enough for three windows, and not so long that most rows are in none together.
     longest = max((*known, 1_000))
-    return Span(known, delay or 0, max(3 * longest, 2 * (delay or 0)))
+    return Span(known, delay or 0, max(3 * longest, 2 * (delay or 0)), zones)
 
 
 def closing(rows: Sequence[Row], span: Span) -> Delivery:
@@ -177,7 +189,8 @@ def moved(kind: Type, value: Json, by: int) -> Json:
     if value is None:
         return None
     if isinstance(kind, Timestamp):
-        return moment(millis(value) + by)
+        at = millis(value) if isinstance(value, str) else value
+        return moment(at + by).removesuffix("Z" if isinstance(kind, LocalTimestamp) else "")
     if isinstance(kind, Date):
         return (date.fromisoformat(value) + timedelta(milliseconds=by)).isoformat()
     if isinstance(kind, Array):
@@ -209,7 +222,7 @@ def written(subject: Subject, row: Row, own: Callable[[Json, int], Json] | None 
         found[mine.time] = row.at if column and isinstance(column.type, Long) else moment(row.at)
     if own and subject.own_key in found:
         found[subject.own_key] = own(found[subject.own_key], row.case)
-    return {column.name: found.get(column.name) for column in mine.columns}
+    return {column.name: moved(column.type, found.get(column.name), 0) for column in mine.columns}
 
 
 # Sample rows
@@ -230,7 +243,7 @@ def sample_rows(subject: Subject, lines: Iterable[str], where: str) -> list[Row]
         try:
             data = json.loads(line)
         except ValueError as error:
-            raise InvalidSubject(f"{where}, line {number}: not JSON: {error}") from None
+            raise InvalidSubject(f"{where}, line {number}: not JSON, with a row on each line: {error}") from None
         if not isinstance(data, dict):
             raise InvalidSubject(f"{where}, line {number}: a row is an object of columns, not {line.strip():.40}")
         found.append(_sample_row(subject, data, f"{where}, line {number}", len(found)))

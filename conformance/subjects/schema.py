@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
+from datetime import date, datetime, timedelta, timezone
 
 from conformance.model.types import (
     EPOCH,
@@ -37,6 +38,14 @@ class InvalidSubject(InvalidPlugin):
     """A subject cannot be tested as it is declared. The message says in one line what is wrong, and how to mend it."""
 
 
+@dataclass(frozen=True, slots=True)
+class LocalTimestamp(Timestamp):
+    """A time without a zone, as a clock on a wall shows it. In a row it is written without one."""
+
+    def __str__(self) -> str:
+        return "timestamp_ntz"
+
+
 SIMPLE: dict[str, Type] = {
     "boolean": Boolean(),
     "tinyint": Int(),
@@ -58,7 +67,7 @@ SIMPLE: dict[str, Type] = {
     "date": Date(),
     "timestamp": Timestamp(),
     "timestamp_ltz": Timestamp(),
-    "timestamp_ntz": Timestamp(),
+    "timestamp_ntz": LocalTimestamp(),
 }
 """Name of a type in a schema -> the type. Values that are drawn of the whole numbers fit the smallest of them."""
 
@@ -194,9 +203,17 @@ def misfit(kind: Type, value: Json, name: str) -> str:
             return f"{name} has no field {strange[0]!r}"
         return next(filter(None, (misfit(fields[field], each, f"{name}.{field}") for field, each in value.items())), "")
     known = next((ways for of, ways in WRITTEN.items() if isinstance(kind, of)), ())
-    if isinstance(value, known) and (bool in known or not isinstance(value, bool)):
-        return ""
-    return f"{name} is {kind}, not {value!s:.40}"
+    with suppress(ValueError):
+        if isinstance(kind, Timestamp) and isinstance(value, str):
+            millis(value)
+        elif isinstance(kind, Date) and isinstance(value, str):
+            date.fromisoformat(value)
+        wide = (
+            isinstance(kind, Int) and not isinstance(kind, Long) and isinstance(value, int) and value.bit_length() > 31
+        )
+        if isinstance(value, known) and (bool in known or not isinstance(value, bool)) and not wide:
+            return ""
+    return f"{name} is {kind}, not {value!r:.40}"
 
 
 def _words(text: str) -> Iterator[str]:

@@ -7,16 +7,36 @@ from inspect import getsource
 from typing import Any
 
 
-def back(value: object, ms: int, first: int, last: int) -> object:
-    """A value with its times so many ms earlier. A number of s, ms or µs between two times (ms) is a time, too."""
+def earlier_dates(text: str, ms: int) -> str:
+    """A text with the dates (ISO 8601) in it so many ms earlier."""
+    import re
+
+    def day(found: re.Match[str]) -> str:
+        try:
+            return (date.fromisoformat(found[0]) - timedelta(days=ms // 86_400_000)).isoformat()
+        except (ValueError, OverflowError):  # no calendar has it
+            return found[0]
+
+    return re.sub(r"(?<!\d)\d{4}-\d\d-\d\d(?!\d)", day, text)
+
+
+def back(value: Any, ms: int, first: int, last: int, known: set[str]) -> Any:
+    """A value with its times so many ms earlier. A date in a text is a time, too, and so is a number of s, ms or µs
+    between two times (ms). What a run without other times has (``known``) is none, unless the clock may say it."""
+    if isinstance(value, dict):
+        return {name: back(each, ms, first, last, known) for name, each in value.items()}
+    if isinstance(value, list):
+        return [back(each, ms, first, last, known) for each in value]
+    if not ms:
+        known.add(repr(value))
+    if repr(value) in known and not (isinstance(value, date) and abs(value.year - date.today().year) <= 1):
+        return value
     if isinstance(value, datetime):
         return value - timedelta(milliseconds=ms)
     if isinstance(value, date):
         return value - timedelta(days=ms // 86_400_000)
-    if isinstance(value, dict):
-        return {name: back(each, ms, first, last) for name, each in value.items()}
-    if isinstance(value, list):
-        return [back(each, ms, first, last) for each in value]
+    if isinstance(value, str):
+        return earlier_dates(value, ms)
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         for unit in (0.001, 1, 1_000):
             if (first + ms) * unit <= value <= (last + ms) * unit:
@@ -33,3 +53,8 @@ def in_a_script(function: Callable[..., Any]) -> str:
     for argument in written.args.args:
         argument.annotation = None
     return ast.unparse(tree) + "\n\n\n"
+
+
+def moving_back() -> str:
+    """The source of ``back``, and KNOWN, the values that it knows."""
+    return in_a_script(earlier_dates) + in_a_script(back) + "KNOWN = set()\n\n"

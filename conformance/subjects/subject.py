@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from conformance.model.types import Int, Long, String, Timestamp
-from conformance.subjects.schema import Column, InvalidSubject, columns_of, duration
+from conformance.subjects.schema import Column, InvalidSubject, columns_of, duration, misfit
 from conformance.support.naming import instead
 
 MODES = ("append", "update", "complete")
@@ -205,6 +205,10 @@ def subject(
     return declare
 
 
+ARGUMENTS = tuple(name for name in inspect.signature(subject).parameters if name != "options")
+"""What a declaration says of any subject; an engine may know more."""
+
+
 def _schemas(given: Any) -> dict[str, str]:
     """Name of an input -> its schema as text. Spark's own schemas tell themselves."""
     if not isinstance(given, Mapping):
@@ -257,6 +261,9 @@ def _check(found: Subject) -> None:
     for name, given in found.values.items():
         if not given:
             raise InvalidSubject(f"values: {name!r} has none; list at least one")
+        kinds = [column.type for column in found.columns if column.name == name]
+        if wrong := next((said for kind in kinds for value in given if (said := misfit(kind, value, name))), ""):
+            raise InvalidSubject(f"values: {wrong}; write it as in JSON")
 
 
 def next_version(previous: Subject, subject: Subject) -> Subject:

@@ -8,12 +8,15 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import sys
 import tempfile
 import time
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from conformance.execution.environments import cache_folder
 from conformance.model.engine import CannotRun
@@ -26,9 +29,12 @@ from conformance.subjects.elsewhere import Beginner, Place
 from conformance.subjects.failing import read, write
 from conformance.subjects.found import chosen, driver_of, drivers, next_versions, subjects_in
 from conformance.subjects.rows import Row, sample_rows
-from conformance.subjects.subject import Subject
+from conformance.subjects.subject import ARGUMENTS, Subject
 from conformance.support.output import private_stdout
 from conformance.support.plain import Plain
+
+LOADS = 180
+"""The seconds that users' files may take to be imported, with an engine that they need meanwhile."""
 
 
 @dataclass(frozen=True)
@@ -87,8 +93,8 @@ def work(request: Request, tell: Callable[[Json], None]) -> None:
         by_engine: dict[str, list[Subject]] = {}
         for subject in mine:
             by_engine.setdefault(driver_of(subject, known), []).append(subject)
-        for name in by_engine:
-            _check_questions(known[name], request)
+        for name, subjects in by_engine.items():
+            _check(known[name], subjects, request)
     except InvalidPlugin as error:
         tell({"unusable": str(error)})
         return
@@ -111,7 +117,13 @@ def work(request: Request, tell: Callable[[Json], None]) -> None:
         try:
             for subject in subjects:
                 name = subject.name
-                tell({"report": _report(driver, subject, request, clock.next(), tell).to_json()})
+                try:
+                    report = _report(driver, subject, request, clock.next(), tell)
+                except (LookupError, TypeError, ValueError) as error:  # a bug: the others are asked all the same
+                    traceback.print_exc()
+                    tell({"cannot": f"{name}: not asked to its end: {type(error).__name__}: {error}; see the log"})
+                else:
+                    tell({"report": report.to_json()})
         except CannotRun as error:
             tell({"cannot": f"{name}: {error}"})
         finally:
@@ -125,6 +137,20 @@ def work(request: Request, tell: Callable[[Json], None]) -> None:
 def loaded(known: Mapping[str, Driver]) -> tuple[loading.Loaded, dict[str, Path]]:
     """The user's files, and the folder of each engine that was started because they need it while they are loaded.
     Raises InvalidPlugin, and CannotRun for such an engine."""
+
+    def stop(*_: Any) -> None:
+        sys.exit(f"it has not ended after {LOADS} seconds; put what runs a job under if __name__ == '__main__'")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(LOADS)
+    try:
+        return _loaded(known)
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _loaded(known: Mapping[str, Driver]) -> tuple[loading.Loaded, dict[str, Path]]:
     try:
         return loading.loaded_modules(), {}
     except InvalidPlugin as error:
@@ -143,9 +169,10 @@ def in_utc() -> None:
     time.tzset()
 
 
-def _check_questions(driver: Driver, request: Request) -> None:
+def _check(driver: Driver, subjects: Sequence[Subject], request: Request) -> None:
+    """Raises InvalidSubject for what the engine of some subjects does not know."""
     from conformance.subjects.schema import InvalidSubject
-    from conformance.support.naming import unknown
+    from conformance.support.naming import instead, unknown
 
     known = [question.id for question in driver.questions]
     if request.next_file and not any(question.versions for question in driver.questions):
@@ -156,6 +183,14 @@ def _check_questions(driver: Driver, request: Request) -> None:
     for name in request.questions:
         if name not in known:
             raise InvalidSubject(unknown("question", name, known))
+    for subject in subjects:
+        for name in subject.leave_out:
+            if name not in known:
+                raise InvalidSubject(f"subject {subject.name}: leave_out: {unknown('question', name, known)}")
+        for name in subject.options:
+            if name not in driver.options:
+                there = instead(name, (*ARGUMENTS, *driver.options), "there are")
+                raise InvalidSubject(f"subject {subject.name}: unknown argument {name!r}; {there}")
 
 
 class Shares:

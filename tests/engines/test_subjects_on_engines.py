@@ -122,6 +122,7 @@ def test_state_in_an_attribute_is_found_on_spark(spark_subjects):
         ("without_a_bound", "Spark refuses the query in append mode: [STREAMING_OUTPUT_MODE"),
         ("raising", "the function raised AnalysisException: [UNRESOLVED_COLUMN"),
         ("of_no_frame", "the function gave a list, not a DataFrame"),
+        ("of_its_own_stream", "it reads a stream itself ("),
     ],
 )
 def test_what_cannot_be_tested_gets_one_line_on_spark(spark_subjects, name, says):
@@ -129,6 +130,13 @@ def test_what_cannot_be_tested_gets_one_line_on_spark(spark_subjects, name, says
     with pytest.raises(InvalidSubject, match=rf"\Asubject {name}: [^\n]*\Z") as error:
         driver.look(there[name])
     assert says in str(error.value)
+
+
+def test_what_rows_are_grouped_by_is_known_by_its_name_in_the_output(spark_subjects):
+    driver, there = spark_subjects
+    facts = driver.look(there["by_local_day"])
+    assert facts.output_key == ("local_day", "user")
+    assert (facts.timed, facts.zones, facts.timeless) == (("at",), ("Asia/Tokyo",), False)
 
 
 def test_an_output_without_its_key_gets_one_line_on_spark(spark_subjects):

@@ -29,7 +29,7 @@ RAISED = re.compile(r"^(?:\w+\.)*(\w*(?:Error|Exception|Interrupt|Exit)\b.*)$", 
 
 def built(subject: Subject, inputs: Mapping[str, Any]) -> dict[str, Any]:
     """What the function makes of its inputs, by name. Raises InvalidSubject."""
-    from apache_beam import PCollection
+    from apache_beam import PCollection, PTransform
 
     try:
         made = subject.function(*inputs.values()) if "" in inputs else subject.function(**inputs)
@@ -38,11 +38,30 @@ def built(subject: Subject, inputs: Mapping[str, Any]) -> dict[str, Any]:
     outputs = outputs_of(made)
     for output in outputs.values():
         if not isinstance(output, PCollection):
+            apply = "; apply it to the argument with |" if isinstance(output, PTransform) else ""
             raise InvalidSubject(
                 f"subject {subject.name}: the function gave a {type(output).__name__}, not a PCollection, or "
-                "several by name"
+                f"several by name{apply}"
             )
+    if not any(_comes_from(output, {*inputs.values()}) for output in outputs.values()):
+        raise InvalidSubject(
+            f"subject {subject.name}: nothing of its output comes from its input; what it reads itself, it should take "
+            "as an argument"
+        )
     return outputs
+
+
+def _comes_from(output: Any, inputs: set[Any]) -> bool:
+    """Whether a PCollection is made of any of some others."""
+    seen, ahead = set(), [output]
+    while ahead:
+        value = ahead.pop()
+        if value in inputs:
+            return True
+        if value not in seen and (producer := getattr(value, "producer", None)):
+            ahead += [*producer.inputs, *(side.pvalue for side in producer.side_inputs)]
+        seen.add(value)
+    return False
 
 
 def outputs_of(made: Any) -> dict[str, Any]:
@@ -55,7 +74,7 @@ def outputs_of(made: Any) -> dict[str, Any]:
 
 
 def durations(pipeline: Any) -> Iterable[int]:
-    """The sizes, periods and gaps (ms) of the windows in a pipeline."""
+    """The sizes, periods and gaps (ms) of the windows in a pipeline, and for how long it leaves out duplicates."""
     from apache_beam.pipeline import PipelineVisitor
 
     found: set[int] = set()
@@ -67,13 +86,17 @@ def durations(pipeline: Any) -> Iterable[int]:
                 if (length := getattr(windows, name, None)) is not None:
                     found.add(int(float(length) * 1_000))
 
+        def enter_composite_transform(self, node: Any) -> None:
+            if (length := getattr(node.transform, "event_time_duration", None)) is not None:
+                found.add(int(float(length) * 1_000))
+
     pipeline.visit(Visitor())
     return sorted(found)
 
 
 def by_the_clock(pipeline: Any) -> bool:
-    """Whether a DoFn of a pipeline has a timer in processing time. Beam's own that declare one and never set it have
-    none."""
+    """Whether a DoFn of a pipeline has a timer in processing time, or a trigger goes by it. Beam's own that declare a
+    timer and never set it have none."""
     from apache_beam import ParDo
     from apache_beam.pipeline import PipelineVisitor
     from apache_beam.transforms.timeutil import TimeDomain
@@ -96,8 +119,20 @@ def by_the_clock(pipeline: Any) -> bool:
                 timers = get_dofn_specs(node.transform.fn)[1]
                 found.extend(timer.time_domain == TimeDomain.REAL_TIME for timer in timers)
 
+        def visit_value(self, value: Any, producer: Any) -> None:
+            found.append(_waits(value.windowing.triggerfn))
+
     pipeline.visit(Visitor())
     return any(found)
+
+
+def _waits(trigger: Any) -> bool:
+    """Whether a trigger, or one in it, waits in processing time."""
+    from apache_beam.transforms.trigger import AfterProcessingTime
+
+    parts = [getattr(trigger, name, None) for name in ("early", "late", "underlying")]
+    parts += getattr(trigger, "triggers", ())
+    return isinstance(trigger, AfterProcessingTime) or any(_waits(part) for part in parts if part is not None)
 
 
 def beside_windows(pipeline: Any) -> bool:

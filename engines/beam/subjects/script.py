@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from inspect import getsource
 from pathlib import Path
 from pprint import pformat
 from typing import TYPE_CHECKING
 
 from conformance.subjects.questions import FIRST, LAST
 from conformance.subjects.rows import Delivery, written
-from conformance.subjects.scripts import back, in_a_script
+from conformance.subjects.scripts import in_a_script, moving_back
 
 if TYPE_CHECKING:
     from conformance.subjects.questions import Pair
@@ -113,10 +112,9 @@ def plain(value):
 
 
 {unchanged}{back}
-
 def lines(rows, moved):
     rows = [{{name: value for name, value in row.items() if name not in IGNORED}} for row in rows]
-    rows = [{{name: back(value, moved, {first}, {last_time}) for name, value in row.items()}} for row in rows]
+    rows = [{{name: back(value, moved, {first}, {last_time}, KNOWN) for name, value in row.items()}} for row in rows]
     return sorted(", ".join(f"{{name}}={{value}}" for name, value in row.items()) for row in rows)
 
 
@@ -244,7 +242,7 @@ def script(subject: Subject, pair: Pair, title: str, file: Path, out: Path, seen
         last=list(subject.output.key or output_key(subject)) if subject.output.mode == "update" else [],
         key=key_of_pairs(subject),
         ignored=list(subject.output.ignored),
-        back=getsource(back),
+        back=moving_back(),
         unchanged=in_a_script(unchanged) if setup.through else "",
         moved=pair.varied.moved,
         first=FIRST,

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from conformance.engines.failing import INJECTED
@@ -114,14 +115,19 @@ def run_query(
         rows = in_memory(collected(kept), reports(query))
     for batch in Path(out).glob("*"):
         files = sorted(batch.glob("*.parquet"))  # by partition
-        rows[int(batch.name)] = [row for file in files for row in pq.read_table(file).to_pylist()]
+        rows[int(batch.name)] = [row for file in files for row in as_rows(pq.read_table(file))]
     return rows, reports(query), failure
 
 
 def collected(frame: DataFrame) -> list[dict[str, Any]]:
     """The rows of a DataFrame in order."""
     # 3.5.9 has no toArrow, which is faster.
-    return frame.toArrow().to_pylist() if hasattr(frame, "toArrow") else [row.asDict() for row in frame.collect()]
+    return as_rows(frame.toArrow()) if hasattr(frame, "toArrow") else [row.asDict() for row in frame.collect()]
+
+
+def as_rows(table: pa.Table) -> list[dict[str, Any]]:
+    """The rows of a table of Arrow, maps as dicts, as a Row has them."""
+    return table.to_pylist(maps_as_pydicts="lossy")
 
 
 def written(folder: Path) -> dict[int, list[Any]]:
@@ -134,7 +140,7 @@ def written(folder: Path) -> dict[int, list[Any]]:
         files = [json.loads(line)["path"] for line in log.read_text(encoding="utf-8").splitlines()[1:]]
         new = [Path(urlsplit(file).path) for file in files if file not in known]
         known |= {*files}
-        rows[int(log.name.split(".")[0])] = [row for file in sorted(new) for row in pq.read_table(file).to_pylist()]
+        rows[int(log.name.split(".")[0])] = [row for file in sorted(new) for row in as_rows(pq.read_table(file))]
     return rows
 
 

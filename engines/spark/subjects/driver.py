@@ -59,6 +59,7 @@ class SparkSubjects:
     guide = Path(__file__).with_name("guide.py")
     roots = staticmethod(session.roots)
     missed = "SparkContext or SparkSession should be created first"
+    options: tuple[str, ...] = ()
     foreign = releases.FOREIGN
     beside = staticmethod(releases.beside)
     annotation = "DataFrame"
@@ -101,7 +102,7 @@ class SparkSubjects:
         folder = Path(tempfile.mkdtemp(prefix="look-", dir=self._folder))
         try:
             output = self._output(subject, self._session(subject, {}), folder, streaming=True)
-            facts = facts_of(subject, output)
+            facts = facts_of(subject, output, str(folder))
             self._accepted(subject, output)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
@@ -173,9 +174,10 @@ class SparkSubjects:
             output = self._output(subject, spark, folder, streaming=False, setup=setup)
             return Ran({0: _rows(running.collected(output))})
         except InvalidSubject as error:
-            return Ran(error=str(error))
-        except Exception as error:
-            return Ran(error=session.cause(error))
+            return Ran(error=str(error), refused=True)
+        except Exception as error:  # what the analyzer says is said before any row is read
+            lacks = type(error).__name__ in ("AnalysisException", "UnsupportedOperationException")
+            return Ran(error=session.cause(error), refused=lacks)
 
     def _streamed(self, subject: Subject, spark: SparkSession, folder: Path, given: Given, setup: Setup) -> Ran:
         """The queries of a run, one after the other: each ends before a restart, or with a failure."""

@@ -6,10 +6,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
+from zoneinfo import available_timezones
 
 from conformance.subjects.answers import ONE_ANSWER
 from conformance.subjects.driver import Facts
-from conformance.subjects.schema import UNITS
+from conformance.subjects.schema import UNITS, InvalidSubject
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 WORDS = re.compile(rf"\b(\d+)\s+({'|'.join(UNITS)})s?\b", re.IGNORECASE)
 MICROS = re.compile(r"[%+-] (\d{4,})\)")
 CONVERSION = "precisetimestampconversion"
+ZONE = re.compile(r"[A-Z][A-Za-z_]+(?:/[A-Z][A-Za-z_-]+)+")
 INTERVAL = re.compile(r"INTERVAL '(-?)([\d:. ]+)' ([A-Z]+)(?: TO [A-Z]+)?")
 
 PROCESSORS = (
@@ -30,18 +32,28 @@ PROCESSORS = (
 """Operators that call a user's function with state, as plans name them (Spark 4.3.0)."""
 
 
-def facts_of(subject: Subject, output: DataFrame) -> Facts:
-    """What a function's DataFrame is."""
+def facts_of(subject: Subject, output: DataFrame, folder: str) -> Facts:
+    """What a function's DataFrame is. Raises InvalidSubject where it reads a stream that is not in the folder of its
+    inputs."""
     plan = output._jdf.queryExecution().analyzed()
     text = plan.toString()
     nodes = [*_nodes(plan)]
+    for leaf in (node for node in nodes if not node.children().size() and node.isStreaming()):
+        if folder not in leaf.toString():
+            raise InvalidSubject(
+                f"subject {subject.name}: it reads a stream itself ({leaf.toString():.60}); take it as an argument, "
+                "with its columns in schema"
+            )
     names = [node.nodeName() for node in nodes]
     processor = next((name for name in names if name.startswith(PROCESSORS)), "")
     refused = {}
     if processor:
         refused["bounded"] = f"a batch query fires no timer of {processor}"
     key = _output_key(subject, output, nodes, processor)
-    return Facts(tuple(output.columns), tuple(durations(text)), key, refused, _delay(nodes))
+    timeless = "EventTimeWatermark" not in names
+    return Facts(
+        tuple(output.columns), tuple(durations(text)), key, refused, _delay(nodes), _timed(nodes), zones(text), timeless
+    )
 
 
 def _delay(nodes: list[Any]) -> int | None:
@@ -57,6 +69,13 @@ def _delay(nodes: list[Any]) -> int | None:
     return max(found, default=None)
 
 
+def _timed(nodes: list[Any]) -> tuple[str, ...]:
+    """The columns of inputs that watermarks go by. What the function has computed is none of them."""
+    read = {each.exprId().id() for node in nodes if not node.children().size() for each in _each(node.output())}
+    marks = [node.eventTime() for node in nodes if node.nodeName() == "EventTimeWatermark"]
+    return tuple(each.name() for each in marks if each.exprId().id() in read)
+
+
 def durations(plan: str) -> list[int]:
     """The times (ms) in the text of an analyzed plan: of windows, of gaps, of intervals, of watermarks."""
     found = {int(number) * UNITS[unit.lower()] for number, unit in WORDS.findall(plan)}
@@ -66,6 +85,12 @@ def durations(plan: str) -> list[int]:
     for _, text, unit in INTERVAL.findall(plan):
         found.add(_interval(text, unit.lower()))
     return sorted(found - {0})
+
+
+def zones(plan: str) -> tuple[str, ...]:
+    """The time zones in the text of an analyzed plan: the session's, of expressions that go by local times, and those
+    that functions name."""
+    return tuple(sorted({*ZONE.findall(plan)} & available_timezones()))
 
 
 def _interval(text: str, unit: str) -> int:
@@ -82,9 +107,8 @@ def _interval(text: str, unit: str) -> int:
 
 def _nodes(plan: Any) -> Iterator[Any]:
     yield plan
-    children = plan.children()
-    for number in range(children.size()):
-        yield from _nodes(children.apply(number))
+    for child in _each(plan.children()):
+        yield from _nodes(child)
 
 
 def _output_key(subject: Subject, output: DataFrame, nodes: list[Any], processor: str) -> tuple[str, ...] | None:
@@ -96,8 +120,33 @@ def _output_key(subject: Subject, output: DataFrame, nodes: list[Any], processor
     grouping = next((node for node in nodes if node.nodeName() == "Aggregate"), None)
     if grouping is None:
         return tuple(key for key in subject.keys if key in output.columns) if processor else ()
-    expressions = grouping.groupingExpressions()
-    if not expressions.size():
+    expressions = _each(grouping.groupingExpressions())
+    if not expressions:
         return ONE_ANSWER
-    names = [expressions.apply(number).sql().split(".")[-1].strip("`") for number in range(expressions.size())]
+    names = [_name_of(expression, grouping, nodes) for expression in expressions]
     return tuple(names) if set(names) <= set(output.columns) else None
+
+
+def _name_of(expression: Any, grouping: Any, nodes: list[Any]) -> str:
+    """What the output calls an expression that rows are grouped by; "" where it does not have it."""
+    ids = set()
+    for named in _each(grouping.aggregateExpressions()):
+        if _inner(named).semanticEquals(expression):
+            ids.add(named.exprId().id())
+    for node in reversed(nodes[: nodes.index(grouping)]):
+        if node.nodeName() == "Project":
+            ids |= {
+                named.exprId().id()
+                for named in _each(node.projectList())
+                if _inner(named).nodeName() == "AttributeReference" and _inner(named).exprId().id() in ids
+            }
+    return next((each.name() for each in _each(nodes[0].output()) if each.exprId().id() in ids), "")
+
+
+def _inner(named: Any) -> Any:
+    """The expression that has a name."""
+    return named.child() if named.nodeName() == "Alias" else named
+
+
+def _each(sequence: Any) -> list[Any]:
+    return [sequence.apply(number) for number in range(sequence.size())]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from inspect import getsource, getsourcefile, unwrap
+from inspect import getsourcefile, unwrap
 from pathlib import Path
 from pprint import pformat
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from conformance.engines.spark.subjects.through import unchanged
 from conformance.subjects.questions import FIRST, LAST
 from conformance.subjects.rows import Delivery, rows_in, written
-from conformance.subjects.scripts import back, in_a_script
+from conformance.subjects.scripts import in_a_script, moving_back
 
 if TYPE_CHECKING:
     from conformance.subjects.questions import Pair, Run
@@ -171,10 +171,9 @@ def run(
 
 
 {unchanged}{back}
-
 def lines(rows, moved):
     rows = [row for row in rows if row.get(KEY) not in CLOSING]
-    rows = [{{name: back(value, moved, {first}, {last}) for name, value in row.items()}} for row in rows]
+    rows = [{{name: back(value, moved, {first}, {last}, KNOWN) for name, value in row.items()}} for row in rows]
     rows = [{{name: value for name, value in row.items() if name not in IGNORED}} for row in rows]
     return sorted(", ".join(f"{{name}}={{value}}" for name, value in row.items()) for row in rows)
 
@@ -277,7 +276,7 @@ def script(
         differ=differ,
         yes=yes,
         no=no,
-        back=getsource(back),
+        back=moving_back(),
         unchanged=in_a_script(unchanged) if setup.through else "",
         moved=pair.varied.moved,
         first=FIRST,

@@ -28,6 +28,8 @@ def visits(rows):
         (QUERY.replace('key="user", ', ""), (), "my.py, line 4: subject visits: key is missing; name the column"),
         (QUERY.replace("user string", "user strng"), (), "unknown type 'strng'; did you mean string?"),
         (QUERY.replace('"spark"', '"sprk"'), (), "subject visits: unknown engine 'sprk'; did you mean spark?"),
+        (QUERY.replace("engine=", 'leave_out="ordr", engine='), (), "leave_out: unknown question 'ordr'"),
+        (QUERY.replace("engine=", "watermark=1, engine="), (), "subject visits: unknown argument 'watermark'"),
         (QUERY, ("--question", "ordr"), "unknown question 'ordr'; did you mean order?"),
         (QUERY, ("--release", "pyspark=3"), "write PACKAGE==VERSION"),
         (QUERY, ("--budget", "soon"), "'soon' is not a time such as 90s, 5m or 1h"),

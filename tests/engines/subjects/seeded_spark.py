@@ -1,7 +1,7 @@
 """Subjects with a bug each that shows in no test with one row, and subjects that cannot be tested."""
 
 from pyspark.sql import DataFrame, Row
-from pyspark.sql.functions import window
+from pyspark.sql.functions import col, from_utc_timestamp, to_date, window
 from pyspark.sql.streaming import StatefulProcessor
 
 from conformance import subject
@@ -68,6 +68,19 @@ def of_no_frame(rows: DataFrame) -> DataFrame:
 @subject(**CLICKS, output_mode="update")
 def totals(rows: DataFrame) -> DataFrame:
     return rows.withWatermark("at", "10 seconds").groupBy("user").count()
+
+
+@subject(**CLICKS)
+def of_its_own_stream(rows: DataFrame) -> DataFrame:
+    return rows.sparkSession.readStream.format("rate").load().selectExpr("'ann' AS user", "value")
+
+
+@subject(**CLICKS, output_mode="update")
+def by_local_day(rows: DataFrame) -> DataFrame:
+    """What rows are grouped by has other names in the output."""
+    day = to_date(from_utc_timestamp("at", "Asia/Tokyo"))
+    counts = rows.withWatermark("at", "10 seconds").groupBy(day.alias("day"), "user").count()
+    return counts.select("user", col("day").alias("local_day"), "count")
 
 
 @subject(**CLICKS)

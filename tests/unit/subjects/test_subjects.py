@@ -7,19 +7,23 @@ import sys
 import types
 from collections import Counter
 from dataclasses import replace
+from datetime import date, timedelta
+from functools import partial
 from itertools import count
 from random import Random
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from conformance import subject
 from conformance.model.types import Array, Decimal, Double, Int, Long, Map, String, Struct, Timestamp
+from conformance.model.values import canonical
 from conformance.plugins import loading
 from conformance.plugins.points import InvalidPlugin
-from conformance.subjects import questions
-from conformance.subjects.answers import ONE_ANSWER, Ran, difference, final, moved_back, shown_row, told
-from conformance.subjects.asking import Asking, Options, Verdict, ask
+from conformance.subjects import questions, worker
+from conformance.subjects.answers import ONE_ANSWER, Ran, difference, final, kept, moved_back, shown_row, told
+from conformance.subjects.asking import MEND, Asking, Options, Verdict, ask
 from conformance.subjects.drawing import draw
 from conformance.subjects.driver import Facts
 from conformance.subjects.failing import read as read_failing
@@ -41,6 +45,7 @@ from conformance.subjects.rows import (
     written,
 )
 from conformance.subjects.schema import InvalidSubject, columns_of, duration, millis, moment
+from conformance.subjects.scripts import moving_back
 from conformance.subjects.setup import Setup
 from conformance.subjects.worker import loaded
 
@@ -102,7 +107,7 @@ def counting(batches, first_page=False, delay=10_000, size=5 * MINUTE, keep=lamb
         latest = None if latest is None else latest - delay
         ended = [key for key in state if latest is not None and key[1] + size <= latest]
         outputs[number] = tuple(
-            {"user": user, "window": {"timestamp": at * 1_000}, "n": n[1] if first_page else n[0]}
+            {"user": user, "window": {"$timestamp": at * 1_000}, "n": n[1] if first_page else n[0]}
             for user, at in ended
             for n in [state.pop((user, at))]
         )
@@ -169,6 +174,8 @@ def test_a_schema_that_does_not_parse_gets_one_line(schema, says):
         ({"time": ""}, "delay needs time"),
         ({"output_mode": "upsert"}, "unknown output_mode 'upsert'"),
         ({"values": {"pge": [1]}}, "values: 'pge' is no column"),
+        ({"values": {"page": ["/", 1]}}, "values: page is string, not 1; write it as in JSON"),
+        ({"values": {"at": [date(2020, 1, 1)]}}, "values: at is timestamp, not datetime.date(2020, 1, 1)"),
     ],
 )
 def test_a_declaration_that_cannot_be_used_gets_one_line(more, says):
@@ -232,6 +239,13 @@ def test_a_time_may_be_a_whole_number():
     assert written(mine, Row({"user": "a"}, START)) == {"user": "a", "page": None, "at": START}
 
 
+def test_a_local_time_is_written_without_a_zone():
+    mine = declared(counting, schema="user string, at timestamp_ntz, seen array<timestamp_ntz>, sent timestamp")
+    row = Row({"user": "a", "seen": [moment(START), None], "sent": moment(START)}, START)
+    there = {"at": "2020-03-01T00:00:00.000", "seen": ["2020-03-01T00:00:00.000", None], "sent": moment(START)}
+    assert written(mine, row) == {"user": "a", **there}
+
+
 def test_other_orders_keep_the_promise_of_the_watermark():
     rows = [Row({}, START + 3_000 * n, nr=n) for n in range(40)]
     orders = [order for seed in range(50) for order in other_orders(rows, 10_000, Random(seed))]
@@ -279,11 +293,14 @@ def test_sample_rows_are_taken_as_they_are_and_mixed(tmp_path):
         ('{"user": "a", "at": "noon"}', "at is ISO 8601 or ms since the epoch, not 'noon'"),
         ('{"user": {"x": 1}, "at": 1}', "user is string, not {'x': 1}"),
         ('{"user": true, "at": 1}', "user is string, not True"),
+        ('{"user": "a", "at": 1, "n": 2147483648}', "n is int, not 2147483648"),
+        ('{"user": "a", "at": 1, "day": "1/2/20"}', "day is date, not '1/2/20'"),
     ],
 )
 def test_a_bad_sample_row_is_named_by_its_line(line, says):
+    mine = declared(counting, schema=VISITS + ", n int, day date")
     with pytest.raises(InvalidSubject) as error:
-        sample_rows(declared(counting), ['{"user": "a", "at": 1}', line], "rows.jsonl")
+        sample_rows(mine, ['{"user": "a", "at": 1}', line], "rows.jsonl")
     assert says in str(error.value)
 
 
@@ -292,9 +309,37 @@ def test_times_move_and_come_back():
     there = moved(kind, {"at": moment(START), "days": ["2020-03-01", None]}, 86_400_000)
     assert there == {"at": moment(START + 86_400_000), "days": ["2020-03-02", None]}
     by = span_of([5 * MINUTE], 0).moved
-    value = {"window": {"timestamp": (START + by) * 1_000}, "seconds": (START + by) // 1_000, "n": 3}
+    value = {"window": {"$timestamp": (START + by) * 1_000}, "seconds": (START + by) // 1_000, "n": 3}
     back = moved_back(value, by, START + by, START + by + 1_000_000)
-    assert back == {"window": {"timestamp": START * 1_000}, "seconds": START // 1_000, "n": 3}
+    assert back == {"window": {"$timestamp": START * 1_000}, "seconds": START // 1_000, "n": 3}
+
+
+def test_dates_in_texts_move_and_what_has_other_times_of_its_own_does_not():
+    by = span_of([5 * MINUTE], 0).moved
+    first, last = questions.FIRST, questions.LAST
+    mine = {"day": "on 2020-03-01", "since": {"$date": "1970-01-01"}, "id": (START + by) // 1_000}
+    back = partial(moved_back, by=by, first=first + by, last=last + by)
+    assert back({"day": "on 2048-03-01", "week": "2048-03-99"}) == {"day": "on 2020-03-01", "week": "2048-03-99"}
+    assert back({**mine, "day": "on 2048-03-01"}, known=kept((mine,), first, last)) == mine
+    today = {"written": {"$date": "2026-05-01"}}  # the clock says the same, whatever the rows say
+    assert back(today, known=kept((today,), millis("2026-04-01"), millis("2026-06-01"))) != today
+    assert back({"of": {"timestamp": {"$timestamp": by * 1_000}}}) == {"of": {"timestamp": {"$timestamp": 0}}}
+
+
+def test_a_script_moves_times_back_as_the_harness_does():
+    there: dict[str, Any] = {}
+    exec("from datetime import date, datetime, timedelta\n" + moving_back(), there)
+    by, mine = span_of([], 0).moved, {"since": date(1970, 1, 1), "day": "2020-03-01", "today": date.today()}
+    back = partial(there["back"], first=questions.FIRST, last=questions.LAST, known=there["KNOWN"])
+    assert back(mine, 0) == mine
+    assert back({**mine, "day": "2048-03-01"}, by) == {**mine, "today": date.today() - timedelta(milliseconds=by)}
+
+
+def test_times_move_to_years_with_the_same_local_times():
+    asked = Asking(Toy(), declared(counting), ALL)._asked(1)
+    new_york = replace(asked, span=span_of([7 * 86_400_000], 0, ("America/New_York",)))  # other rules until 2006
+    assert [run.moved > 0 for run in questions.TIME.make(new_york)] == [True]
+    assert [run.moved > 0 for run in questions.TIME.make(asked)] == [True, False]
 
 
 # Answers
@@ -312,7 +357,8 @@ def test_answers_differ_as_multisets():
     assert not difference([row, {"user": "b"}], [{"user": "b"}, row])
     assert difference([row], [row, row]).words == 'user="a", n=1 is new'
     assert told(0.1 + 0.2) == told(0.3)
-    assert shown_row({"at": {"timestamp": START * 1_000}}) == f"at={moment(START)}"
+    assert canonical(told(0.1 + 0.2 - 0.3)) == canonical(told(-0.0)) == canonical(told(0.0))
+    assert shown_row({"at": {"$timestamp": START * 1_000}}) == f"at={moment(START)}"
 
 
 # Verdicts
@@ -368,13 +414,29 @@ def test_state_that_lives_in_a_batch_is_found_by_other_batches():
 
 def test_what_differs_from_run_to_run_is_not_asked_further():
     count = itertools.count()
-    found, _, _ = verdicts(
-        lambda batches: Ran({0: tuple({"user": r["user"], "n": next(count)} for b in batches for r in b)}),
-        Toy(Facts(columns=("user", "n"))),
-    )
+
+    def numbered(batches):
+        return Ran({0: tuple({"user": r["user"], "n": next(count)} for b in batches for r in b)})
+
+    found, _, report = verdicts(numbered, Toy(Facts(columns=("user", "n"))))
+    assert report.packed == "6 cases in a run: it answers otherwise once more"
     assert found["again"].verdict is Verdict.VIOLATED
     assert {f.verdict for q, f in found.items() if q != "again"} == {Verdict.NOT_ASKED}
     assert "mend that first" in found["order"].why
+    found, _, _ = verdicts(numbered, Toy(Facts(columns=("user", "n"))), Options(questions=("order",)))
+    assert (found["order"].verdict, found["order"].why) == (Verdict.NOT_ASKED, MEND)
+
+
+def test_a_cache_that_outlives_a_run_is_found_though_all_further_answers_are_empty():
+    seen = set()
+
+    def new(batches):
+        rows = {row["user"]: row for batch in batches for row in batch if row["user"] not in seen}
+        seen.update(rows)
+        return Ran({0: tuple({"user": user} for user in rows)})
+
+    found, _, _ = verdicts(new, Toy(Facts(columns=("user",))))
+    assert found["again"].verdict is Verdict.VIOLATED
 
 
 def test_rows_that_are_dropped_too_early_and_state_that_stays_are_found():
@@ -422,6 +484,13 @@ def test_a_whole_number_is_a_key_too():
     found, _, report = verdicts(numbers, schema="user int, at timestamp")
     assert report.packed.startswith("6 cases in a run")
     assert found["order"].verdict is Verdict.HOLDS
+
+
+def test_keys_of_sample_rows_may_be_large_numbers():
+    rows = [Row({"user": user, "page": "a"}, START + nr, nr=nr) for nr, user in enumerate([4_711, 1_123_456, 4_711])]
+    _, _, report = verdicts(counting, options=Options(sample=tuple(rows)), schema="user int, page string, at timestamp")
+    assert report.packed.startswith("6 cases in a run")
+    assert {row["user"] for row in report.answers["0"]} == {4_711, 1_123_456}
 
 
 def test_questions_that_hold_together_share_a_run():
@@ -506,10 +575,13 @@ def test_what_failed_before_is_asked_first(tmp_path):
 
 def test_what_an_engine_refuses_is_not_asked_and_what_fails_is_violated():
     def refuses(batches):
-        return Ran(error="no batch query") if len(batches) == 1 and len(batches[0]) > 9 else counting(batches)
+        return Ran(error="no such plan") if len(batches) == 1 and len(batches[0]) > 9 else counting(batches)
 
-    found, _, _ = verdicts(refuses, options=Options(questions=("bounded",)))
-    assert (found["bounded"].verdict, found["bounded"].why) == (Verdict.NOT_ASKED, "refused: no batch query")
+    toy = Toy()
+    toy.questions = (replace(questions.BOUNDED, id="plan", refusable=True), questions.BOUNDED)
+    found, _, _ = verdicts(refuses, toy)
+    assert (found["plan"].verdict, found["plan"].why) == (Verdict.NOT_ASKED, "refused: no such plan")
+    assert found["bounded"].verdict is Verdict.VIOLATED  # a batch query that fails
 
     def fails(batches):
         return counting(batches) if all(batches) else Ran(error="an empty batch")
@@ -596,6 +668,13 @@ def test_runs_of_the_same_micro_batches_keep_their_shape_when_they_are_reduced()
     assert (len(smaller.plain.delivery), smaller.varied.setup.restarts) == (2, (1,))
 
 
+def test_a_failure_in_more_batches_is_compared_with_a_restart_that_the_plain_run_has():
+    asked = Asking(Toy(), declared(counting), ALL)._asked(1)
+    for number in range(20):
+        pair = questions.together((questions.SPLITS, questions.FAILURE), asked, number, True)
+        assert all(at < len(pair.plain.delivery) for at in pair.plain.setup.restarts)
+
+
 def test_a_failure_is_compared_with_a_restart_at_the_same_place():
     asked = Asking(Toy(), declared(counting), ALL)._asked(1)
     [pair] = questions.pairs(questions.FAILURE, asked)
@@ -662,6 +741,46 @@ def test_an_engine_is_started_first_for_a_file_that_needs_it_while_it_is_loaded(
     assert [*folders] == ["toy"]
 
 
+def test_a_file_that_runs_a_job_while_it_is_loaded_gets_one_line(tmp_path, monkeypatch):
+    (tmp_path / "mine.py").write_text("import time\n\ntime.sleep(60)\n")
+    monkeypatch.setattr(loading, "_asked", (str(tmp_path / "mine.py"),))
+    monkeypatch.setattr(worker, "LOADS", 1)
+    with pytest.raises(InvalidPlugin, match=r"mine.py, line 3: SystemExit: it has not ended after 1 seconds; put what"):
+        loaded({})
+
+
+TWO = """
+from conformance import subject
+from conformance.subjects.answers import Ran
+
+@subject(schema="user string", key="user")
+def broken(rows: "Batches"): ...
+
+@subject(schema="user string", key="user")
+def users(rows: "Batches"):
+    return Ran({n: tuple(dict(row) for row in batch) for n, batch in enumerate(rows)})
+"""
+
+
+def test_a_subject_that_the_harness_cannot_ask_leaves_the_others(tmp_path, monkeypatch):
+    class Whole(Toy):
+        missed, before, options = "", None, ()
+        check = close = staticmethod(lambda: None)
+        open = staticmethod(lambda folder, modules: None)
+
+        def run(self, subject, given, setup):
+            return super().run(subject, given, setup) or [][0]
+
+    (tmp_path / "mine.py").write_text(TWO)
+    monkeypatch.setattr(loading, "_asked", ())
+    monkeypatch.setattr(worker, "in_utc", lambda: None)
+    monkeypatch.setattr(worker, "drivers", lambda: {"toy": Whole(Facts(columns=("user",)))})
+    events = []
+    worker.work(worker.Request(str(tmp_path / "mine.py")), events.append)
+    assert "broken: not asked to its end: IndexError" in next(told["cannot"] for told in events if "cannot" in told)
+    assert [told["report"]["subject"] for told in events if "report" in told] == ["users"]
+
+
 def test_two_releases_are_compared_by_their_answers():
     _, _, old = verdicts(counting, options=Options(questions=(AGAIN.id,)))
     _, _, new = verdicts(lambda b: counting(b, size=MINUTE), options=Options(questions=(AGAIN.id,)))
@@ -723,6 +842,10 @@ def test_the_delay_of_the_functions_own_watermark_is_taken():
     assert "stays 20000 ms behind, and delay says 10000 ms" in report.error
     report, _ = ask(Toy(replace(COUNTS, delay=20_000)), declared(counting, delay="", time=""), ALL)
     assert "name its column of event time as time=" in report.error
+    report, _ = ask(Toy(replace(COUNTS, delay=10_000, timed=("seen",))), declared(counting), ALL)
+    assert "its watermark goes by 'seen', and time says 'at'" in report.error
+    report, _ = ask(Toy(replace(COUNTS, timeless=True)), declared(counting), ALL)
+    assert "it sets no watermark, and has a delay" in report.error
 
 
 def test_columns_that_are_ignored_are_not_compared():
@@ -734,8 +857,11 @@ def test_columns_that_are_ignored_are_not_compared():
 
     found, _, _ = verdicts(stamped)
     assert found["again"].verdict is Verdict.VIOLATED
-    found, _, _ = verdicts(stamped, ignore="run")
+    there = Toy(replace(COUNTS, columns=("user", "window", "n", "run")))
+    found, _, _ = verdicts(stamped, there, ignore="run")
     assert {f.verdict for f in found.values()} <= {Verdict.HOLDS, Verdict.NOT_ASKED}
+    report, _ = ask(there, declared(stamped, ignore="rum"), ALL)
+    assert "ignore 'rum' is no column of the output; did you mean run?" in report.error
 
 
 def test_an_aggregate_without_a_grouping_has_one_answer():

@@ -9,6 +9,7 @@ import pytest
 
 beam = pytest.importorskip("apache_beam")
 
+from apache_beam.transforms import trigger
 from apache_beam.transforms.deduplicate import DeduplicatePerKey
 from apache_beam.transforms.timeutil import TimeDomain
 from apache_beam.transforms.userstate import TimerSpec, on_timer
@@ -54,7 +55,7 @@ def pairs(plays):
 
 def test_beams_own_values_are_told_by_what_is_in_them():
     at, end = Timestamp(START // 1_000), Timestamp(START // 1_000 + 60)
-    assert value_told(at) == {"timestamp": START * 1_000}
+    assert value_told(at) == {"$timestamp": START * 1_000}
     assert shown(value_told(IntervalWindow(at, end))) == (
         "{start: 2020-03-01T00:00:00.000Z, end: 2020-03-01T00:01:00.000Z}"
     )
@@ -78,17 +79,45 @@ def test_an_answer_in_update_mode_is_told_by_its_output_its_key_and_its_window()
 
 def test_timers_in_processing_time_are_found_and_not_those_that_nobody_sets():
     by_the_clock = looked(lambda plays: pairs(plays) | beam.ParDo(Waiting()))
-    assert by_the_clock.refused == dict.fromkeys(("bounded", "fnapi", "prism"), "its timers go by the clock")
+    assert by_the_clock.refused == dict.fromkeys(
+        ("bounded", "fnapi", "prism"), "its timers or triggers go by the clock"
+    )
     assert looked(lambda plays: pairs(plays) | beam.GroupIntoBatches(3, max_buffering_duration_secs=5)).refused
     assert not looked(lambda plays: pairs(plays) | beam.GroupIntoBatches(3)).refused
     assert not looked(lambda plays: pairs(plays) | DeduplicatePerKey(event_time_duration=600)).refused
+
+
+def test_a_pipeline_takes_its_rows_as_an_argument():
+    with pytest.raises(InvalidSubject, match="nothing of its output comes from its input"):
+        looked(lambda plays: plays.pipeline | beam.Create(["a"]))
+    with pytest.raises(InvalidSubject, match="apply it to the argument"):
+        looked(lambda plays: beam.Map(str))
+
+    def beside(plays):
+        names = plays.pipeline | beam.Create(["a"])
+        return names | "with" >> beam.Map(lambda name, all_: (name, len(all_)), beam.pvalue.AsList(plays))
+
+    looked(beside)
+
+
+def test_triggers_in_processing_time_are_found():
+    def early(first):
+        fired = trigger.AfterWatermark(early=trigger.AfterAny(trigger.AfterCount(9), first))
+        return beam.WindowInto(FixedWindows(60), trigger=fired, accumulation_mode=trigger.AccumulationMode.DISCARDING)
+
+    by_the_clock = looked(
+        lambda plays: pairs(plays) | beam.GroupByKey(), windowing=early(trigger.AfterProcessingTime(3))
+    )
+    assert {*by_the_clock.refused} == {"bounded", "fnapi", "prism"}
+    assert by_the_clock.durations == (60_000,)
+    assert not looked(lambda plays: pairs(plays) | beam.GroupByKey(), windowing=early(trigger.AfterCount(3))).refused
 
 
 def test_a_side_input_in_windows_is_not_asked_about_empty_bundles():
     def beside(plays):
         return plays | "x" >> beam.Map(lambda play, all_: (play["team"], len(all_)), beam.pvalue.AsList(plays))
 
-    assert [*looked(beside, windowing=FixedWindows(60)).refused] == ["empty"]
+    assert [*looked(beside, windowing=FixedWindows(60)).refused] == ["empty", "plan"]
     assert not looked(beside).refused
 
 
