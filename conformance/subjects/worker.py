@@ -26,7 +26,7 @@ from conformance.subjects.elsewhere import Beginner, Place
 from conformance.subjects.failing import read, write
 from conformance.subjects.found import chosen, driver_of, drivers, next_versions, subjects_in
 from conformance.subjects.rows import Row, sample_rows
-from conformance.subjects.subject import Subject
+from conformance.subjects.subject import Subject, taken_back
 from conformance.support.output import private_stdout
 from conformance.support.plain import Plain
 
@@ -95,7 +95,7 @@ def work(request: Request, tell: Callable[[Json], None]) -> None:
     except CannotRun as error:
         tell({"cannot": str(error)})
         return
-    clock = Shares(request.budget, len(mine))
+    clock = Shares(request.budget, len(mine) * (2 if request.next_file else 1))
     for name, subjects in by_engine.items():
         folder = folders.get(name) or Path(tempfile.mkdtemp(prefix="subjects-"))
         driver = known[name]
@@ -111,7 +111,13 @@ def work(request: Request, tell: Callable[[Json], None]) -> None:
         try:
             for subject in subjects:
                 name = subject.name
-                tell({"report": _report(driver, subject, request, clock.next(), tell).to_json()})
+                report = _report(driver, subject, request, clock.next(), tell)
+                tell({"report": report.to_json()})
+                back = None if report.error or report.violated or request.begun else taken_back(subject)
+                if back:
+                    tell({"report": _report(driver, back, request, clock.next(), tell).to_json()})
+                elif request.next_file:
+                    clock.left -= 1
         except CannotRun as error:
             tell({"cannot": f"{name}: {error}"})
         finally:

@@ -1,0 +1,47 @@
+"""Users' queries on Spark, without a run: scripts, and what may be refused."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from conformance import subject
+from conformance.engines.spark.subjects.driver import SparkSubjects
+from conformance.engines.spark.subjects.questions import CONNECT, QUESTIONS
+from conformance.engines.spark.subjects.sinks import SINKS
+from conformance.subjects.answers import Ran
+from conformance.subjects.asking import Asking, NotAsked, Options
+from conformance.subjects.questions import Pair, Run
+from conformance.subjects.rows import START, Row
+from conformance.subjects.setup import Setup
+
+RUN = Run(((Row({"user": "a"}, START),),))
+
+
+@subject(schema="user string", key="user")
+def itself(rows):
+    return rows
+
+
+@pytest.mark.parametrize("sink", list(filter(None, SINKS)))
+def test_a_script_has_what_the_sink_does(tmp_path, sink):
+    varied = Run(RUN.delivery, Setup(sink=sink))
+    text = SparkSubjects().script(itself, Pair(RUN, varied), "title", Path("mine.py"), tmp_path / "script.py")
+    ast.parse(text)
+    assert f"def {SINKS[sink].__name__}(frame):" in text
+    assert f"SETUP = {{'sink': {SINKS[sink].__name__}}}" in text
+    assert f"The same rows, where this is said of them: {sink}" in text
+
+
+@pytest.mark.parametrize(("begun", "refused"), [(0, True), (1, False)])
+def test_spark_connect_may_refuse_a_query_but_not_one_that_it_takes_once_its_checkpoint_is_another_ones(begun, refused):
+    asking = Asking(SparkSubjects(), itself, Options())
+    [connect] = [question for question in QUESTIONS if question.id == "connect"]
+    pair = Pair(RUN, Run(RUN.delivery, Setup(where=CONNECT, begun=begun)))
+    plain, varied = Ran({0: ({"user": "a"},)}), Ran(error="[KEY_SCHEMA] another schema")
+    if refused:
+        with pytest.raises(NotAsked, match="refused: "):
+            asking._judged(connect, pair, plain, varied, packed=False)
+    else:
+        wrong, _, _ = asking._judged(connect, pair, plain, varied, packed=False)
+        assert wrong == {0: "the query fails: [KEY_SCHEMA] another schema"}
