@@ -7,7 +7,8 @@ from conformance.comparison.refusals import refusals_changed
 from conformance.engines import answering
 from conformance.engines.beam.refused import refusals as beam
 from conformance.engines.spark.native.engine import QUERIES
-from conformance.engines.spark.refused.refusals import REFUSALS, condition, innermost, kind
+from conformance.engines.spark.refused.ended import condition, innermost, kind
+from conformance.engines.spark.refused.refusals import REFUSALS
 from conformance.model.engine import ACCEPTED, EngineInfo, Questioned, is_accepted
 from conformance.plugins.registry import load_engine
 from conformance.results.record import EngineRecord
