@@ -116,14 +116,18 @@ class SparkSubjects:
     def _ran(self, subject: Subject, given: Given, setup: Setup) -> Ran:
         folder = Path(tempfile.mkdtemp(prefix="subject-", dir=self._folder))
         try:
-            if setup.where == CONNECT:
-                return self._through_connect(subject, folder, given, replace(setup, where=""))
-            spark = self._session(subject, setup.settings)
-            if setup.bounded:
-                return self._in_one(subject, spark, folder, given, setup)
-            return self._streamed(subject, spark, folder, given, setup)
+            return self.run_in(folder, subject, given, setup)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
+
+    def run_in(self, folder: Path, subject: Subject, given: Given, setup: Setup) -> Ran:
+        """A run in a folder, which may have a checkpoint to go on from."""
+        if setup.where == CONNECT:
+            return self._through_connect(subject, folder, given, replace(setup, where=""))
+        spark = self._session(subject, setup.settings)
+        if setup.bounded:
+            return self._in_one(subject, spark, folder, given, setup)
+        return self._streamed(subject, spark, folder, given, setup)
 
     def begin(self, subject: Subject, folder: Path, files: int, settings: Mapping[str, str]) -> Began:
         """Run a query over the input that a folder has, with a new checkpoint."""
@@ -331,7 +335,7 @@ def _as_a_client(folder: Path, subject: Subject, given: Given, setup: Setup) -> 
     driver = SparkSubjects()
     driver.open(folder, ())
     try:
-        return driver.run(replace(subject, settings={**subject.settings, **AS_FILES}), given, setup)
+        return driver.run_in(folder, replace(subject, settings={**subject.settings, **AS_FILES}), given, setup)
     finally:
         driver.close()
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from conformance import subject
+from conformance.engines.spark.subjects import driver
 from conformance.engines.spark.subjects.driver import SparkSubjects
 from conformance.engines.spark.subjects.questions import CONNECT, QUESTIONS
 from conformance.engines.spark.subjects.sinks import SINKS
@@ -13,7 +14,7 @@ from conformance.subjects.answers import Ran
 from conformance.subjects.asking import Asking, NotAsked, Options
 from conformance.subjects.questions import Pair, Run
 from conformance.subjects.rows import START, Row
-from conformance.subjects.setup import Setup
+from conformance.subjects.setup import NOBODY, Setup
 
 RUN = Run(((Row({"user": "a"}, START),),))
 
@@ -45,3 +46,12 @@ def test_spark_connect_may_refuse_a_query_but_not_one_that_it_takes_once_its_che
     else:
         wrong, _, _ = asking._judged(connect, pair, plain, varied, packed=False)
         assert wrong == {0: "the query fails: [KEY_SCHEMA] another schema"}
+
+
+def test_a_client_of_spark_connect_goes_on_where_another_session_began(monkeypatch, tmp_path):
+    where = []
+    for name in ("open", "close", "_session"):
+        monkeypatch.setattr(SparkSubjects, name, lambda *given: None)
+    monkeypatch.setattr(SparkSubjects, "_streamed", lambda self, mine, spark, folder, *given: where.append(folder))
+    driver._as_a_client(tmp_path, itself, [], Setup(begun=1, by=NOBODY))
+    assert where == [tmp_path]
