@@ -687,7 +687,7 @@ class Asking:
     ) -> tuple[dict[int, str], int, int]:
         if question in (STATE, BOUNDED) and not self.closed:
             raise NotAsked("no row that it keeps moves its watermark past everything")
-        if varied.error and (question.refusable or varied.refused):
+        if varied.error and (varied.refused or (question.refusable and not pair.varied.setup.begun)):
             raise NotAsked(f"refused: {varied.error}")
         if varied.error and question.versions:
             raise Refused(varied.error)

@@ -31,6 +31,7 @@ class Setup(Plain):
         through: the rows come through a query of the engine that changes none of them.
         begun: so many micro-batches run before a restart, and their output is not shown; 0 for none.
         by: who runs these: ITSELF, PREVIOUS or NOBODY.
+        sink: what the sink does with the rows of a micro-batch before it takes them, in words; "" for nothing.
     """
 
     restarts: tuple[int, ...] = ()
@@ -42,6 +43,7 @@ class Setup(Plain):
     through: bool = False
     begun: int = 0
     by: str = ITSELF
+    sink: str = ""
 
     @property
     def of_settings(self) -> bool:
@@ -60,6 +62,7 @@ class Setup(Plain):
             self.through or other.through,
             max(self.begun, other.begun),
             self.by if other.by == ITSELF else other.by,
+            self.sink or other.sink,
         )
 
 

@@ -12,8 +12,9 @@ A subject is tested without an oracle: what may not change its answer, must not.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any, ClassVar
 
 from conformance.model.types import Int, Long, String, Timestamp
@@ -285,6 +286,30 @@ def next_version(previous: Subject, subject: Subject) -> Subject:
                     "before it reads; name it in the schema of both: rows are drawn from the later one"
                 )
     return replace(subject, previous=previous)
+
+
+def taken_back(subject: Subject) -> Subject | None:
+    """The version before a subject, as one that goes on behind the subject again; None where the subject reads what
+    that version is not given."""
+    before = subject.previous
+    if before is None:
+        return None
+    try:
+        return replace(next_version(subject, before), name=f"{before.name}, taken back from {subject.name}")
+    except InvalidSubject:
+        return None
+
+
+def begun_by(subject: Subject, numbers: Sequence[int]) -> list[tuple[Subject, Sequence[int]]]:
+    """Which version runs which of the micro-batches before a restart: the versions before a subject one after the
+    other, each as many as the next one."""
+    versions: list[Subject] = []
+    while subject.previous:
+        subject = subject.previous
+        versions.insert(0, subject)
+    ends = [len(numbers) * place // len(versions) for place in range(len(versions) + 1)]
+    parts = [numbers[begin:end] for begin, end in pairwise(ends)]
+    return [(version, part) for version, part in zip(versions, parts, strict=True) if part]
 
 
 def _names(inputs: Mapping[str, Any]) -> str:

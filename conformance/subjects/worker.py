@@ -29,7 +29,7 @@ from conformance.subjects.elsewhere import Beginner, Place
 from conformance.subjects.failing import read, write
 from conformance.subjects.found import chosen, driver_of, drivers, next_versions, subjects_in
 from conformance.subjects.rows import Row, sample_rows
-from conformance.subjects.subject import ARGUMENTS, Subject
+from conformance.subjects.subject import ARGUMENTS, Subject, taken_back
 from conformance.support.output import private_stdout
 from conformance.support.plain import Plain
 
@@ -101,7 +101,7 @@ def work(request: Request, tell: Callable[[Json], None]) -> None:
     except CannotRun as error:
         tell({"cannot": str(error)})
         return
-    clock = Shares(request.budget, len(mine))
+    clock = Shares(request.budget, len(mine) * (2 if request.next_file else 1))
     for name, subjects in by_engine.items():
         folder = folders.get(name) or Path(tempfile.mkdtemp(prefix="subjects-"))
         driver = known[name]
@@ -119,11 +119,15 @@ def work(request: Request, tell: Callable[[Json], None]) -> None:
                 name = subject.name
                 try:
                     report = _report(driver, subject, request, clock.next(), tell)
+                    tell({"report": report.to_json()})
+                    back = None if report.error or report.violated or request.begun else taken_back(subject)
+                    if back:
+                        tell({"report": _report(driver, back, request, clock.next(), tell).to_json()})
+                    elif request.next_file:
+                        clock.left -= 1
                 except (LookupError, TypeError, ValueError) as error:  # a bug: the others are asked all the same
                     traceback.print_exc()
                     tell({"cannot": f"{name}: not asked to its end: {type(error).__name__}: {error}; see the log"})
-                else:
-                    tell({"report": report.to_json()})
         except CannotRun as error:
             tell({"cannot": f"{name}: {error}"})
         finally:

@@ -106,6 +106,17 @@ def test_a_query_runs_through_spark_connect_and_may_answer_otherwise_there(spark
         assert not classic.error + connected.error
         assert any(connected.outputs.values())
         assert (classic.outputs == connected.outputs) is alike
+    classic, connected = (driver.run(visits, given, Setup(where=where, begun=1)) for where in ("", CONNECT))
+    assert connected.outputs == classic.outputs
+    assert [row["count"] for rows in connected.outputs.values() for row in rows] == [3], "it goes on from the state"
+
+
+def test_a_sink_may_cache_rows_or_ask_for_them_on_spark(spark_subjects):
+    driver, _ = spark_subjects
+    visits = loaded(EXAMPLES / "my_query.py")[0]["visits"]
+    found, _, _ = asked(driver, visits, "sink")
+    assert found["sink"].verdict is Verdict.HOLDS
+    assert found["sink"].rows
 
 
 def test_state_in_an_attribute_is_found_on_spark(spark_subjects):

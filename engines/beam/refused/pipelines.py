@@ -12,7 +12,7 @@ from apache_beam.coders import registry as coders
 from apache_beam.testing.test_stream import TestStream
 from apache_beam.transforms import trigger, userstate
 from apache_beam.transforms.timeutil import TimeDomain
-from apache_beam.transforms.window import FixedWindows, Sessions
+from apache_beam.transforms.window import FixedWindows, Sessions, SlidingWindows, TimestampedValue
 from apache_beam.typehints import Tuple
 from apache_beam.utils.timestamp import Timestamp
 
@@ -139,6 +139,11 @@ def windows_that_differ(pipeline: beam.Pipeline) -> Any:
         for size in (5, 7)
     )
     return (five, seven) | beam.Flatten() | beam.GroupByKey()
+
+
+def windows_with_gaps(pipeline: beam.Pipeline) -> Any:
+    between = pipeline | beam.Create([PAIR]) | beam.Map(lambda pair: TimestampedValue(pair, 7))
+    return between.with_output_types(Tuple[str, int]) | beam.WindowInto(SlidingWindows(5, 10)) | beam.GroupByKey()
 
 
 def types_that_differ(pipeline: beam.Pipeline) -> Any:

@@ -43,6 +43,7 @@ USUAL: Mapping[str, Refusal] = {
     ),
     "splittable-dofn": Refusal("a splittable DoFn; in a streaming pipeline, where the runner has those", "splittable"),
     "windows-that-differ": Refusal("GroupByKey behind a Flatten of two windowings", "windows_that_differ"),
+    "windows-with-gaps": Refusal("an element that lies in no sliding window", "windows_with_gaps"),
     "types-that-differ": Refusal("a transform of integers on texts, by their type hints", "types_that_differ"),
     "singleton-of-two": Refusal("AsSingleton() of a collection of two elements", "singleton_of_two"),
 }

@@ -24,8 +24,7 @@ from conformance.engines.spark.operators.another import ANOTHER, FIRST
 from conformance.engines.spark.operators.operator import Failure, OperatorInput
 from conformance.engines.spark.plans import plan_changes
 from conformance.engines.spark.plans.around import PLAIN, SparkPlan
-from conformance.engines.spark.refused import refusals
-from conformance.engines.spark.refused.ended import ended_by
+from conformance.engines.spark.refused.ended import ended_by, innermost
 from conformance.engines.spark.runtime import running, session
 from conformance.engines.spark.state import typed_keys
 from conformance.engines.typed_keys import types_in_use
@@ -296,7 +295,7 @@ class Job:
     def unanswered(self, error: QueryFailed) -> PackRun:
         """The run of a pack whose query the engine refused, or could not go on with: each case ends with that."""
         first = self.pack.timeline[-1].id
-        trace = Trace.collect([Emission("", None, first, error=f"the query failed: {refusals.innermost(error)}")])
+        trace = Trace.collect([Emission("", None, first, error=f"the query failed: {innermost(error)}")])
         return PackRun({case.id: trace for case in self.pack.cases})
 
 

@@ -3,7 +3,7 @@ alone."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from pyspark.sql import Row
@@ -27,14 +27,17 @@ class SetsATimer(StatefulProcessor):
     def close(self) -> None: ...
 
 
-class KeepsAnArray(StatefulProcessor):
-    """Writes an array into a ValueState, reads it, and puts out nothing. Its frames are pandas'."""
+class KeepsOne(StatefulProcessor):
+    """Writes a value into a ValueState of a type, reads it, and puts out nothing. Its frames are pandas'."""
+
+    def __init__(self, of: str, value: Callable[[], Any]) -> None:
+        self._type, self._value = of, value
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        self._state = handle.getValueState("v", "v array<int>")
+        self._state = handle.getValueState("v", f"v {self._type}")
 
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:
-        self._state.update(([1],))
+        self._state.update((self._value(),))
         self._state.get()
         yield from ()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -137,11 +137,36 @@ def array_in_state(stream: DataFrame) -> DataFrame:
     )
 
 
-def array_in_value_state(stream: DataFrame) -> DataFrame:
-    from conformance.engines.spark.refused.processor import KeepsAnArray
+def kept_in_value_state(of: str, value: Callable[[], Any]) -> Callable[[DataFrame], DataFrame]:
+    """transformWithStateInPandas that writes a value of a type into a ValueState, and reads it."""
 
-    grouped = stream.groupBy("key")
-    return grouped.transformWithStateInPandas(KeepsAnArray(), "key string", "Append", "None")
+    def query(stream: DataFrame) -> DataFrame:
+        from conformance.engines.spark.refused.processor import KeepsOne
+
+        grouped = stream.groupBy("key")
+        return grouped.transformWithStateInPandas(KeepsOne(of, value), "key string", "Append", "None")
+
+    return query
+
+
+OBSERVED = "observed"
+
+
+def observed(expression: str) -> Callable[[DataFrame], DataFrame]:
+    """The rows of a stream, with a metric on their way."""
+
+    def query(stream: DataFrame) -> DataFrame:
+        from pyspark.sql import functions as f
+
+        return stream.observe(OBSERVED, f.expr(expression).alias(OBSERVED))
+
+    return query
+
+
+def number_observed(reports: Sequence[Mapping[str, Any]]) -> int:
+    """The sum of the metric over the micro-batches of a run."""
+    metrics = (report.get("observedMetrics", {}).get(OBSERVED, {}) for report in reports)
+    return sum(metric.get(OBSERVED, 0) for metric in metrics)
 
 
 def joined_with_two_times(stream: DataFrame) -> DataFrame:

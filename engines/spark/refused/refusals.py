@@ -4,11 +4,10 @@ its text."""
 
 from __future__ import annotations
 
-import re
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,21 +15,22 @@ from typing import TYPE_CHECKING, Any
 from conformance.engines import answering
 from conformance.engines.spark.driving import micro_batches
 from conformance.engines.spark.refused import queries as ask
+from conformance.engines.spark.refused.ended import kind
 from conformance.engines.spark.runtime import running
-from conformance.model.engine import SQLSTATE
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming import DataStreamReader, DataStreamWriter
 
 
-BETWEEN = 2
-"""How many seconds pass between two runs of a query. A rate source gives rows for each whole second."""
-
 CHECKPOINT = "checkpoint"
 
 PATIENCE = 60
 """How many seconds a query may take. One that does not end is refused, too."""
+
+
+Reports = Sequence[Mapping[str, Any]]
+"""What an engine reports of a run, by micro-batch."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,9 @@ class Refusal:
     Attributes:
         each: is called with each micro-batch.
         again: a query that goes on from the checkpoint of the first one, on new rows.
-        counted: whether the answer tells how many micro-batches it had.
+        back: whether the first query then goes on behind that one.
+        apart: how many seconds pass between two runs. A rate source gives rows for each whole second.
+        tells: what the answer tells beside a refusal, made of the reports of each run.
         source: options of the source that the stream reads, or what else is done to its reader.
         sink: where the rows go, given a folder, in the place of a sink that drops them.
         lost: what is deleted from the checkpoint before the query goes on.
@@ -53,7 +55,9 @@ class Refusal:
     settings: Mapping[str, str] | None = None
     each: Callable[[DataFrame, int], None] | None = None
     again: Callable[[DataFrame], DataFrame] | None = None
-    counted: bool = False
+    back: bool = False
+    apart: int = 0
+    tells: Callable[[Sequence[Reports]], str] | None = None
     source: Callable[[DataStreamReader], DataStreamReader] | None = None
     sink: Callable[[DataStreamWriter, Path], DataStreamWriter] | None = None
     lost: tuple[str, ...] = ()
@@ -78,7 +82,8 @@ USUAL: Mapping[str, Refusal] = {
         "dropDuplicates() of a rate source, which has no support for availableNow, under availableNow",
         ask.rate,
         again=ask.rate,
-        counted=True,
+        apart=2,
+        tells=lambda runs: f"micro-batches in run {len(runs)}: {len(runs[-1])}",
     ),
     "watermark-nested": Refusal("withWatermark() on a field of a struct", ask.nested_time),
     "session-window-update": Refusal("session_window() in update mode", ask.sessions, "update"),
@@ -87,7 +92,8 @@ USUAL: Mapping[str, Refusal] = {
     ),
     "array-in-state": Refusal("an array in the state of applyInPandasWithState", ask.array_in_state),
     "array-in-value-state": Refusal(
-        "an array in a ValueState of transformWithStateInPandas, written and read", ask.array_in_value_state
+        "an array in a ValueState of transformWithStateInPandas, written and read",
+        ask.kept_in_value_state("array<int>", lambda: [1]),
     ),
     "timer-without-time": Refusal(
         "a timer in transformWithState without a time mode", ask.processed("None", times=True)
@@ -232,6 +238,26 @@ COMPARED: Mapping[str, Refusal] = {
     "state-changes-read": Refusal(
         "the changes of the state of groupBy().count(), read as a table", ask.counts, "update", then=ask.read_changes
     ),
+    "filter-taken-back": Refusal(
+        "groupBy().count() that goes on behind a filter that rules all rows out, and then without it",
+        ask.counts,
+        "update",
+        again=lambda s: ask.counts(s).where("false"),
+        back=True,
+    ),
+    "observed-by-date": Refusal(
+        "observe() that compares with current_date()", ask.observed("count_if(event_time > current_date())")
+    ),
+    "observed-before-a-filter": Refusal(
+        "observe() before a filter that rules all rows out",
+        lambda s: ask.observed("count(*)")(s).where("false"),
+        tells=lambda runs: f"rows observed: {ask.number_observed(runs[-1])}",
+    ),
+    "long-text-in-value-state": Refusal(
+        "a text of twenty million characters in a ValueState of transformWithStateInPandas, written and read",
+        ask.kept_in_value_state("string", lambda: "x" * 20_000_000),
+        settings=ROCKSDB,
+    ),
     "map-as-key": Refusal("groupBy() of a map", ask.counted_by_map, "update"),
     "stream-in-subquery": Refusal(
         "a subquery that reads the stream", ask.sql("SELECT key FROM rows WHERE step = (SELECT max(step) FROM rows)")
@@ -273,19 +299,20 @@ def answers(names: Iterable[str], session: Callable[[Mapping[str, str]], SparkSe
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
             spark = session(refusal.settings or {})
             queries = [refusal.query, refusal.again] if refusal.again else [refusal.query]
-            batches = [_run(refusal, query, spark, Path(folder), number) for number, query in enumerate(queries)]
+            queries += [refusal.query] if refusal.back else []
+            runs = [_run(refusal, query, spark, Path(folder), number) for number, query in enumerate(queries)]
             if refusal.then:
                 refusal.then(spark, Path(folder, CHECKPOINT))
-        return f"micro-batches in run {len(batches)}: {batches[-1]}" if refusal.counted else None
+        return refusal.tells(runs) if refusal.tells else None
 
     return answering.answers(names, answer, kind)
 
 
 def _run(
     refusal: Refusal, query: Callable[[DataFrame], DataFrame], spark: SparkSession, folder: Path, number: int
-) -> int:
-    """The number of micro-batches of one of the queries."""
-    time.sleep(BETWEEN if number and refusal.counted else 0)
+) -> Reports:
+    """The reports of one of the queries, one for each micro-batch."""
+    time.sleep(refusal.apart if number else 0)
     for name in refusal.lost if number else ():
         _delete(folder / CHECKPOINT / name)
     micro_batches.write_rows(folder / "input" / f"{number}.parquet", [("", "", "a", 0, 0, f"e{number}", "null", 1_000)])
@@ -300,7 +327,7 @@ def _run(
     try:
         if not started.awaitTermination(PATIENCE):
             raise TimeoutError(f"the query did not end within {PATIENCE} s")
-        return len(running.reports(started))
+        return running.reports(started)
     finally:
         started.stop()
 
@@ -312,29 +339,3 @@ def _delete(place: Path) -> None:
     else:
         place.unlink()
         place.with_name(f".{place.name}.crc").unlink(missing_ok=True)
-
-
-def innermost(error: Exception) -> str:
-    """What an error says, without the ids of its query and of objects, which are others in each run."""
-    return re.sub(r"\bo\d+\.", "", str(error).rpartition("terminated with exception: ")[2])
-
-
-def kind(error: Any) -> str:
-    """The condition of Spark's error, with its SQLSTATE where the error's text has one."""
-    named = condition(error)
-    state = re.search(rf"\[{re.escape(named)}\].*?SQLSTATE: (\w{{5}})", str(error), re.DOTALL)
-    return named + (SQLSTATE + state[1] if state else "")
-
-
-def condition(error: Any) -> str:
-    """The condition of Spark's error where it names one, else the class of the innermost error."""
-    text = str(error)
-    named = re.findall(r"\[([A-Z][A-Z0-9_]+(?:\.[A-Z0-9_]+)*)\]", text)
-    own = [name for name in named if name not in ("STREAM_FAILED", "PYTHON_EXCEPTION")]
-    if own:
-        return own[-1]
-    for asked in ("getCondition", "getErrorClass"):
-        if hasattr(error, asked) and (found := getattr(error, asked)()) and found != "STREAM_FAILED":
-            return str(found)
-    classes = re.findall(r"\b(\w+(?:Error|Exception))\b", text)
-    return classes[-1] if classes else type(error).__name__

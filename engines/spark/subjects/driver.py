@@ -6,8 +6,6 @@ The queries of a run have one checkpoint. A micro-batch without rows is an empty
 
 from __future__ import annotations
 
-import json
-import os
 import shutil
 import tempfile
 import threading
@@ -21,16 +19,18 @@ from conformance.engines.failing import INJECTED
 from conformance.engines.spark.driving.proof import millis
 from conformance.engines.spark.runtime import releases, running, session
 from conformance.engines.spark.subjects.facts import facts_of
+from conformance.engines.spark.subjects.files import write
 from conformance.engines.spark.subjects.questions import CONNECT, QUESTIONS
+from conformance.engines.spark.subjects.sinks import SINKS
 from conformance.engines.spark.subjects.through import unchanged
 from conformance.model.engine import CannotRun, NotDriven
-from conformance.model.values import Json
 from conformance.subjects.answers import Answer, Ran, told
 from conformance.subjects.driver import Facts
 from conformance.subjects.elsewhere import Began
 from conformance.subjects.questions import Question
 from conformance.subjects.schema import InvalidSubject
 from conformance.subjects.setup import NOBODY, PLAIN, PREVIOUS, Given, Setup
+from conformance.subjects.subject import begun_by
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -117,14 +117,18 @@ class SparkSubjects:
     def _ran(self, subject: Subject, given: Given, setup: Setup) -> Ran:
         folder = Path(tempfile.mkdtemp(prefix="subject-", dir=self._folder))
         try:
-            if setup.where == CONNECT:
-                return self._through_connect(subject, folder, given, replace(setup, where=""))
-            spark = self._session(subject, setup.settings)
-            if setup.bounded:
-                return self._in_one(subject, spark, folder, given, setup)
-            return self._streamed(subject, spark, folder, given, setup)
+            return self.run_in(folder, subject, given, setup)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
+
+    def run_in(self, folder: Path, subject: Subject, given: Given, setup: Setup) -> Ran:
+        """A run in a folder, which may have a checkpoint to go on from."""
+        if setup.where == CONNECT:
+            return self._through_connect(subject, folder, given, replace(setup, where=""))
+        spark = self._session(subject, setup.settings)
+        if setup.bounded:
+            return self._in_one(subject, spark, folder, given, setup)
+        return self._streamed(subject, spark, folder, given, setup)
 
     def begin(self, subject: Subject, folder: Path, files: int, settings: Mapping[str, str]) -> Began:
         """Run a query over the input that a folder has, with a new checkpoint."""
@@ -137,7 +141,8 @@ class SparkSubjects:
     def script(self, subject: Subject, pair: Pair, title: str, file: Path, out: Path) -> str:
         from conformance.engines.spark.subjects.script import script
 
-        if pair.varied.setup.where == CONNECT:  # a script has one session, and the two runs need two kinds
+        several = subject.previous and subject.previous.previous
+        if pair.varied.setup.where == CONNECT or several:  # a script has one session, and one version before
             return ""
         if subject.output.mode == "update" and not subject.output.key:
             key = self.look(subject).output_key or ()
@@ -150,6 +155,11 @@ class SparkSubjects:
     def _through_connect(self, subject: Subject, folder: Path, given: Given, setup: Setup) -> Ran:
         from conformance.engines.spark.jobs.connected import Client
 
+        if setup.begun:  # by this session
+            began = self._begun(subject, folder, given, range(setup.begun), setup)
+            if began.error:
+                return Ran(error=began.error)
+            setup = replace(setup, by=NOBODY)
         with self._one_at_a_time:
             try:
                 self._client = self._client or Client(self._spark)
@@ -169,7 +179,7 @@ class SparkSubjects:
         return spark
 
     def _in_one(self, subject: Subject, spark: SparkSession, folder: Path, given: Given, setup: Setup) -> Ran:
-        _write(subject, folder, given, range(len(given)), 1)
+        write(subject, folder, given, range(len(given)), 1)
         try:
             output = self._output(subject, spark, folder, streaming=False, setup=setup)
             return Ran({0: _rows(running.collected(output))})
@@ -191,12 +201,12 @@ class SparkSubjects:
             early = end <= setup.begun
             if early and setup.by == NOBODY:
                 continue
-            _write(subject, folder, given, range(begin, end), setup.files)
             if early:
-                began = self._begun(subject, folder, setup)
+                began = self._begun(subject, folder, given, range(begin, end), setup)
                 if began.error:
                     return Ran(error=began.error)
                 continue
+            write(subject, folder, given, range(begin, end), setup.files)
             fails = max(rows, default=-1) + 1 if begin == setup.fails else -1
             error = self._query(subject, spark, folder, setup, (rows, progress), fails)
             if INJECTED in error:
@@ -215,20 +225,22 @@ class SparkSubjects:
             watermark=_watermark(progress),
         )
 
-    def _begun(self, subject: Subject, folder: Path, setup: Setup) -> Began:
-        """Run the micro-batches before the restart, whose output is not shown. Raises InvalidSubject if the previous
-        version fails."""
-        before = subject.previous if setup.by == PREVIOUS else None
-        if before is None:
+    def _begun(self, subject: Subject, folder: Path, given: Given, numbers: Sequence[int], setup: Setup) -> Began:
+        """Run the micro-batches before the restart, whose output is not shown. Raises InvalidSubject if a version
+        before the subject fails."""
+        if setup.by != PREVIOUS:
+            write(subject, folder, given, numbers, setup.files)
             return self.begin(subject, folder, setup.files, setup.settings)
-        elsewhere = self.before
-        if elsewhere:
-            began = elsewhere.begin(before.name, folder, setup.files, setup.settings)
-        else:
-            began = self.begin(before, folder, setup.files, setup.settings)
-        if began.error:
-            where = f" on {elsewhere.place.release}" if elsewhere else ""
-            raise InvalidSubject(f"subject {before.name}: the query failed{where} over drawn rows: {began.error}")
+        elsewhere, began = self.before, Began()
+        for before, part in begun_by(subject, numbers):
+            write(subject, folder, given, part, setup.files)
+            if elsewhere:
+                began = elsewhere.begin(before.name, folder, setup.files, setup.settings)
+            else:
+                began = self.begin(before, folder, setup.files, setup.settings)
+            if began.error:
+                where = f" on {elsewhere.place.release}" if elsewhere else ""
+                raise InvalidSubject(f"subject {before.name}: the query failed{where} over drawn rows: {began.error}")
         return began
 
     def _query(
@@ -244,7 +256,9 @@ class SparkSubjects:
         progress are added to those ``taken``. ``fails`` is the micro-batch that fails."""
         try:
             output = self._output(subject, spark, folder, streaming=True, setup=setup)
-            sink = running.Sink(fails=fails, most=sum(1 for _ in folder.glob("input*/*.json")) + IDLE)
+            sink = running.Sink(
+                SINKS[setup.sink], fails=fails, most=sum(1 for _ in folder.glob("input*/*.json")) + IDLE
+            )
             found, reports, failed = running.run_query(output, folder / "checkpoint", subject.output.mode, {}, sink)
         except InvalidSubject as unusable:
             return str(unusable)
@@ -303,20 +317,6 @@ class SparkSubjects:
             ) from None
 
 
-def _write(subject: Subject, folder: Path, given: Given, numbers: Sequence[int], files: int) -> None:
-    """The files of some micro-batches, each input in a folder of its own. A source reads its files in order of
-    modification time."""
-    for of in subject.inputs:
-        place = folder / f"input{'-' if of else ''}{of}"
-        place.mkdir(exist_ok=True)
-        for number in numbers:
-            rows = given[number].get(of, ())
-            for part in range(files):
-                path = place / f"{number:05d}-{part}.json"
-                path.write_text("".join(map(_line, rows[part::files])), encoding="utf-8")
-                os.utime(path, (1_600_000_000 + number * files + part,) * 2)
-
-
 def _watermark(progress: Sequence[Mapping[str, Any]]) -> int | None:
     """That of the last micro-batch (ms); None for a query without one."""
     told = progress[-1].get("eventTime", {}).get("watermark", "") if progress else ""
@@ -328,10 +328,6 @@ def _operators(progress: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     return tuple(operator["operatorName"] for operator in progress[-1]["stateOperators"]) if progress else ()
 
 
-def _line(row: Json) -> str:
-    return json.dumps(row, ensure_ascii=False) + "\n"
-
-
 def _rows(rows: Sequence[Any]) -> Answer:
     return tuple(told(row if isinstance(row, dict) else row.asDict()) for row in rows)
 
@@ -341,7 +337,7 @@ def _as_a_client(folder: Path, subject: Subject, given: Given, setup: Setup) -> 
     driver = SparkSubjects()
     driver.open(folder, ())
     try:
-        return driver.run(replace(subject, settings={**subject.settings, **AS_FILES}), given, setup)
+        return driver.run_in(folder, replace(subject, settings={**subject.settings, **AS_FILES}), given, setup)
     finally:
         driver.close()
 

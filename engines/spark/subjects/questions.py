@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from conformance.engines.spark.base import STORES
+from conformance.engines.spark.subjects.sinks import ASKS, CACHES
 from conformance.subjects import questions
 from conformance.subjects.questions import Question, Run
 from conformance.subjects.setup import Setup
@@ -28,8 +29,14 @@ def _files(asked: Asked) -> Any:
     yield Run(asked.delivery, Setup(files=2))
 
 
+def _sink(asked: Asked) -> Any:
+    yield Run(asked.delivery, Setup(sink=CACHES))
+    yield Run(asked.delivery, Setup(sink=ASKS))
+
+
 def _connected(asked: Asked) -> Any:
     yield Run(asked.delivery, Setup(where=CONNECT))
+    yield Run(asked.delivery, Setup(where=CONNECT, begun=max(1, (len(asked.delivery) - len(asked.closing)) // 2)))
 
 
 QUESTIONS = (
@@ -59,7 +66,19 @@ QUESTIONS = (
         "Operators that Spark interprets, and does not compile, give the same answer.",
         {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"},
     ),
-    Question("connect", "A query that goes through Spark Connect gives the same answer.", _connected, refusable=True),
+    Question(
+        "sink",
+        "A sink that caches the rows of a micro-batch, or first asks whether it has any, gets the same answer.",
+        _sink,
+        layer=True,
+    ),
+    Question(
+        "connect",
+        "A query that goes through Spark Connect, or goes on so from the checkpoint of a classic session, gives the "
+        "same answer.",
+        _connected,
+        refusable=True,
+    ),
     questions.LATE,
     questions.ONCE,
     questions.STATE,

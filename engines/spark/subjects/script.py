@@ -10,10 +10,12 @@ from pathlib import Path
 from pprint import pformat
 from typing import TYPE_CHECKING
 
+from conformance.engines.spark.subjects.sinks import SINKS
 from conformance.engines.spark.subjects.through import unchanged
 from conformance.subjects.questions import FIRST, LAST
 from conformance.subjects.rows import Delivery, rows_in, written
 from conformance.subjects.scripts import in_a_script, moving_back
+from conformance.subjects.setup import PLAIN
 
 if TYPE_CHECKING:
     from conformance.subjects.questions import Pair, Run
@@ -88,11 +90,13 @@ def run(
     begun=0,
     by={name},
     only=False,
+    sink=lambda frame: frame,
 ):
     """The final rows of a run, the operators that keep state before and behind ``begun``, and the rows of state at the
     end with those dropped as late. The run is restarted
     before the micro-batches ``restarts``; ``fails`` fails once, after its rows were taken. Those before ``begun`` are
-    run by ``by``, and not shown; ``only`` they run where a Python of another release is called for them."""
+    run by ``by``, and not shown; ``only`` they run where a Python of another release is called for them. ``sink`` is
+    done to a micro-batch before its rows are taken."""
     spark = spark.newSession()
     for setting, value in {{{common}, **settings}}.items():
         spark.conf.set(setting, value)
@@ -118,14 +122,14 @@ def run(
 
     def query(version, last_fails):
         def take(frame, batch):
-            taken[batch] = [row.asDict(recursive=True) for row in frame.collect()]
+            taken[batch] = [row.asDict(recursive=True) for row in sink(frame).collect()]
             if last_fails and batch == first and not failed:
                 failed.append(batch)
                 raise RuntimeError("this failure was asked for")
 
         first = max(taken, default=-1) + 1
-        sink = output(version).writeStream.outputMode(MODE).foreachBatch(take)
-        started = sink.option("checkpointLocation", str(folder / "checkpoint")).trigger(availableNow=True).start()
+        writer = output(version).writeStream.outputMode(MODE).foreachBatch(take)
+        started = writer.option("checkpointLocation", str(folder / "checkpoint")).trigger(availableNow=True).start()
         try:
             started.awaitTermination()
         except Exception:
@@ -170,7 +174,8 @@ def run(
     return rows, [operators[0] if begun else [], behind], counts
 
 
-{unchanged}{back}
+{functions}{back}
+
 def lines(rows, moved):
     rows = [row for row in rows if row.get(KEY) not in CLOSING]
     rows = [{{name: back(value, moved, {first}, {last}, KNOWN) for name, value in row.items()}} for row in rows]
@@ -250,16 +255,6 @@ def script(
     another one."""
     version, early = seen
     setup = pair.varied.setup
-    told = {
-        "restarts": setup.restarts,
-        "fails": setup.fails,
-        "settings": dict(setup.settings),
-        "files": setup.files,
-        "bounded": setup.bounded,
-        "through": setup.through,
-    }
-    plain: dict[str, object] = {"restarts": (), "fails": None, "settings": {}, "files": 1}
-    plain |= {"bounded": False, "through": False}
     common = {
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "2",
@@ -277,7 +272,8 @@ def script(
         yes=yes,
         no=no,
         back=moving_back(),
-        unchanged=in_a_script(unchanged) if setup.through else "",
+        functions=(in_a_script(unchanged) if setup.through else "")
+        + (in_a_script(SINKS[setup.sink]) if setup.sink else ""),
         moved=pair.varied.moved,
         first=FIRST,
         last=LAST,
@@ -301,14 +297,17 @@ def script(
         usage=f" PYTHON, where PYTHON is one with {elsewhere}: the first micro-batches run there" if elsewhere else "",
         beside=", ".join(f'"{name}": {value}' for name, value in beside.items() if value),
         before="previous" if before else subject.name,
-        setup=_spelled({name: value for name, value in told.items() if value != plain[name]}, setup, elsewhere),
+        setup=_spelled(setup, elsewhere),
         previous="" if before is None else PREVIOUS_VERSION.format(file=_beside(before, file, out), name=before.name),
     )
 
 
-def _spelled(settings: Mapping[str, object], setup: Setup, elsewhere: str) -> str:
+def _spelled(setup: Setup, elsewhere: str) -> str:
     """The arguments of the second run, as a dict in the script's own words."""
-    words = [f"{name!r}: {value!r}" for name, value in settings.items()]
+    told = {name: getattr(setup, name) for name in ("restarts", "fails", "settings", "files", "bounded", "through")}
+    words = [f"{name!r}: {value!r}" for name, value in told.items() if value != getattr(PLAIN, name)]
+    if setup.sink:
+        words.append(f"'sink': {SINKS[setup.sink].__name__}")
     if setup.begun:
         words += [f"'begun': {setup.begun}", f"'by': {'ELSEWHERE' if elsewhere else 'previous'}"]
     return "{" + ", ".join(words) + "}"
@@ -343,6 +342,8 @@ def _what(plain: Run, varied: Run) -> str:
         return ", ".join(f"{name}={value}" for name, value in setup.settings.items())
     if setup.through:
         return "behind a query that changes no row"
+    if setup.sink:
+        return setup.sink
     if setup.files > 1:
         return f"{setup.files} files a micro-batch"
     return "delivered otherwise" if plain.delivery != varied.delivery else "once more"

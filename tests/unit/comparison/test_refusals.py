@@ -7,7 +7,9 @@ from conformance.comparison.refusals import refusals_changed
 from conformance.engines import answering
 from conformance.engines.beam.refused import refusals as beam
 from conformance.engines.spark.native.engine import QUERIES
-from conformance.engines.spark.refused.refusals import REFUSALS, condition, innermost, kind
+from conformance.engines.spark.refused import queries, refusals
+from conformance.engines.spark.refused.ended import condition, innermost, kind
+from conformance.engines.spark.refused.refusals import REFUSALS
 from conformance.model.engine import ACCEPTED, EngineInfo, Questioned, is_accepted
 from conformance.plugins.registry import load_engine
 from conformance.results.record import EngineRecord
@@ -133,3 +135,23 @@ def test_the_ids_of_a_query_are_no_part_of_how_it_failed():
     assert innermost(RuntimeError(said)) == "None.get"
     assert innermost(RuntimeError("no such column")) == "no such column"
     assert innermost(RuntimeError("error while calling o431.collect")) == "error while calling collect"
+
+
+def test_a_query_that_is_taken_back_goes_on_behind_the_one_that_took_its_place(monkeypatch):
+    ran = []
+    monkeypatch.setattr(refusals, "_run", lambda refusal, query, *others: ran.append(query) or [])
+    assert refusals.answers(["filter-taken-back", "key-changed"], lambda settings: None) == {
+        "filter-taken-back": ACCEPTED,
+        "key-changed": ACCEPTED,
+    }
+    back, changed = REFUSALS["filter-taken-back"], REFUSALS["key-changed"]
+    assert ran == [back.query, back.again, back.query, changed.query, changed.again]
+
+
+def test_an_answer_may_tell_what_the_runs_reported(monkeypatch):
+    reports = [{"observedMetrics": {"observed": {"observed": 2}}}, {}]
+    monkeypatch.setattr(refusals, "_run", lambda *given: reports)
+    told = refusals.answers(["observed-before-a-filter", "rate-available-now"], lambda settings: None)
+    assert told["observed-before-a-filter"] == f"{ACCEPTED}: rows observed: 2"
+    assert told["rate-available-now"] == f"{ACCEPTED}: micro-batches in run 2: 2"
+    assert queries.number_observed([]) == 0

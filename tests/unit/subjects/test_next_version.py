@@ -15,7 +15,7 @@ from conformance.subjects.elsewhere import Beginner, Place
 from conformance.subjects.found import next_versions
 from conformance.subjects.schema import InvalidSubject
 from conformance.subjects.setup import NOBODY, PREVIOUS
-from conformance.subjects.subject import next_version
+from conformance.subjects.subject import begun_by, next_version, taken_back
 from conformance.subjects.worker import Request
 
 SCHEMA = "user string, page string, at timestamp"
@@ -42,11 +42,13 @@ class Keeper:
 
     def run(self, subject, given, setup):
         checkpoint, outputs, before = {}, {}, ()
+        begun = begun_by(subject, range(setup.begun)) if setup.by == PREVIOUS else []
+        versions = {number: version for version, numbers in begun for number in numbers}
         for number, batch in enumerate(given):
             early = number < setup.begun
             if early and setup.by == NOBODY:
                 continue
-            version = subject.previous if early and setup.by == PREVIOUS else subject
+            version = versions.get(number, subject)
             try:
                 rows = version.function(batch[""], checkpoint)
             except Refuses as error:
@@ -83,8 +85,9 @@ def version(query, **more):
     return subject(**given)(query)
 
 
-def found(before, behind):
-    report, failing = ask(Keeper(), next_version(version(before), version(behind)), Options())
+def found(before, behind, back=False):
+    asked = next_version(version(before), version(behind))
+    report, failing = ask(Keeper(), taken_back(asked) if back else asked, Options())
     assert not report.error
     [finding] = report.findings
     return finding, failing
@@ -103,6 +106,34 @@ def test_a_variable_that_is_named_otherwise_is_silently_gone():
     pair, _ = failing["next"]
     rows = [[row for row in batch if not row.closing] for batch in pair.varied.delivery]
     assert [len(batch) for batch in rows if batch] == [1, 1], "one row before the restart, one behind it"
+
+
+def test_a_version_is_taken_back_from_one_that_keeps_its_state():
+    finding, _ = found(counting(), counting(), back=True)
+    assert finding.verdict is Verdict.HOLDS
+
+
+def test_a_version_that_is_taken_back_misses_a_state_that_was_moved_on():
+    behind = counting("m")
+
+    def moving(rows, checkpoint):
+        checkpoint.setdefault("m", checkpoint.pop("n", {}))
+        return behind(rows, checkpoint)
+
+    moving.operator = "count"
+    assert found(counting(), moving)[0].verdict is Verdict.HOLDS
+    finding, _ = found(counting(), moving, back=True)
+    assert finding.verdict is Verdict.VIOLATED
+    assert finding.why.startswith("the state is silently gone: ")
+
+
+def test_versions_share_the_micro_batches_before_a_restart():
+    first, second = version(counting()), version(counting("m"))
+    behind = next_version(first, second)
+    assert begun_by(behind, range(3)) == [(first, range(3))]
+    assert [list(part) for _, part in begun_by(taken_back(behind), range(3))] == [[0], [1, 2]]
+    assert [list(part) for _, part in begun_by(taken_back(behind), range(1))] == [[0]]
+    assert taken_back(first) is None
 
 
 def test_a_state_that_means_something_else_is_found():

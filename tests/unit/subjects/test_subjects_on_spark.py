@@ -1,27 +1,57 @@
-"""Users' queries on Spark, without a run: what is read of a plan, and how rows are collected."""
+"""Users' queries on Spark, without a run: scripts, and what may be refused."""
 
-from types import SimpleNamespace
+import ast
+from pathlib import Path
 
 import pytest
 
-pa = pytest.importorskip("pyarrow")
+from conformance import subject
+from conformance.engines.spark.subjects import driver
+from conformance.engines.spark.subjects.driver import SparkSubjects
+from conformance.engines.spark.subjects.questions import CONNECT, QUESTIONS
+from conformance.engines.spark.subjects.sinks import SINKS
+from conformance.subjects.answers import Ran
+from conformance.subjects.asking import Asking, NotAsked, Options
+from conformance.subjects.questions import Pair, Run
+from conformance.subjects.rows import START, Row
+from conformance.subjects.setup import NOBODY, Setup
 
-from conformance.engines.spark.runtime.running import collected  # noqa: E402
-from conformance.engines.spark.subjects.facts import durations, zones  # noqa: E402
-
-PLAN = """Aggregate [week#1, user#2], [week#1, user#2, sum(n#3) AS n#4L]
-+- Project [date_trunc(week, at#5, Some(America/New_York)) AS week#1, user#2, concat(No/Zone) AS n#3]
-   +- EventTimeWatermark at#5: timestamp, 90 seconds
-"""
-
-
-def test_times_and_zones_are_read_of_a_plan():
-    assert durations(PLAN) == [90_000]
-    assert zones(PLAN) == ("America/New_York",)
+RUN = Run(((Row({"user": "a"}, START),),))
 
 
-def test_a_map_is_a_dict_however_its_rows_are_collected():
-    table = pa.table({"m": pa.array([[("a", 1)], [], None], pa.map_(pa.string(), pa.int64()))})
-    by_arrow = collected(SimpleNamespace(toArrow=lambda: table))
-    rows = [SimpleNamespace(asDict=lambda value=value: {"m": value}) for value in ({"a": 1}, {}, None)]
-    assert by_arrow == collected(SimpleNamespace(collect=lambda: rows))
+@subject(schema="user string", key="user")
+def itself(rows):
+    return rows
+
+
+@pytest.mark.parametrize("sink", list(filter(None, SINKS)))
+def test_a_script_has_what_the_sink_does(tmp_path, sink):
+    varied = Run(RUN.delivery, Setup(sink=sink))
+    text = SparkSubjects().script(itself, Pair(RUN, varied), "title", Path("mine.py"), tmp_path / "script.py")
+    ast.parse(text)
+    assert f"def {SINKS[sink].__name__}(frame):" in text
+    assert f"SETUP = {{'sink': {SINKS[sink].__name__}}}" in text
+    assert f"The same rows, where this is said of them: {sink}" in text
+
+
+@pytest.mark.parametrize(("begun", "refused"), [(0, True), (1, False)])
+def test_spark_connect_may_refuse_a_query_but_not_one_that_it_takes_once_its_checkpoint_is_another_ones(begun, refused):
+    asking = Asking(SparkSubjects(), itself, Options())
+    [connect] = [question for question in QUESTIONS if question.id == "connect"]
+    pair = Pair(RUN, Run(RUN.delivery, Setup(where=CONNECT, begun=begun)))
+    plain, varied = Ran({0: ({"user": "a"},)}), Ran(error="[KEY_SCHEMA] another schema")
+    if refused:
+        with pytest.raises(NotAsked, match="refused: "):
+            asking._judged(connect, pair, plain, varied, packed=False)
+    else:
+        wrong, _, _ = asking._judged(connect, pair, plain, varied, packed=False)
+        assert wrong == {0: "the query fails: [KEY_SCHEMA] another schema"}
+
+
+def test_a_client_of_spark_connect_goes_on_where_another_session_began(monkeypatch, tmp_path):
+    where = []
+    for name in ("open", "close", "_session"):
+        monkeypatch.setattr(SparkSubjects, name, lambda *given: None)
+    monkeypatch.setattr(SparkSubjects, "_streamed", lambda self, mine, spark, folder, *given: where.append(folder))
+    driver._as_a_client(tmp_path, itself, [], Setup(begun=1, by=NOBODY))
+    assert where == [tmp_path]
