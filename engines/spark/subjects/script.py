@@ -4,7 +4,7 @@ answer."""
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from inspect import getsourcefile, unwrap
 from pathlib import Path
 from pprint import pformat
