@@ -13,7 +13,8 @@ import click
 
 from conformance.cli.hints import Choice
 from conformance.model.scenario import Scenario
-from conformance.plugins.loading import ask_for
+from conformance.plugins.loading import NEXT, ask_for
+from conformance.plugins.loading import asked as loaded_names
 from conformance.plugins.registry import checker_ids, load_scenarios, users, users_scenarios
 from conformance.run.options import MANY
 
@@ -50,6 +51,12 @@ def _load(context: click.Context, option: click.Parameter, names: tuple[str, ...
         )
 
 
+def _next(context: click.Context, option: click.Parameter, names: tuple[str, ...]) -> None:
+    if names:
+        ask_for([*loaded_names(), *(NEXT + name for name in names)])
+        users()
+
+
 def seconds(context: click.Context, option: click.Parameter, given: str | None) -> float | None:
     """The callback of an option that takes a time such as 90s, 5m or 1h; the command gets seconds."""
     return None if given is None else seconds_of(given)
@@ -63,7 +70,7 @@ def seconds_of(given: str) -> float:
     return float(found[1]) * {"s": 1, "m": 60, "h": 3_600}[found[2]]
 
 
-load = click.option(
+_load_option = click.option(
     "--load",
     metavar="FILE_OR_MODULE",
     multiple=True,
@@ -72,7 +79,24 @@ load = click.option(
     callback=_load,
     help="A Python file or module with ports of your own operators, or scenarios (repeat for several).",
 )
-"""This option is handled first, because other options may name what it loads. Commands do not see its value."""
+
+_next_option = click.option(
+    "--next",
+    metavar="FILE_OR_MODULE",
+    multiple=True,
+    expose_value=False,
+    callback=_next,
+    help="A file or module with next versions of the loaded ports, under the same names: does each go on from the "
+    "checkpoint of the version before it? Nothing else is asked of these ports.",
+)
+
+
+def load(command: Callable[..., None]) -> Callable[..., None]:
+    """The options that load a user's files. Commands do not see their values. ``--load`` is handled first, because
+    other options may name what it loads."""
+    loads: Callable[..., None] = _load_option(_next_option(command))
+    return loads
+
 
 checker = click.option(
     "--checker",

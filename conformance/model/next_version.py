@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import ClassVar
 
 from conformance.model.case import Case
 from conformance.model.program import JobKind, Program
+from conformance.model.values import Json
 
 
 class Versioned(Program):
@@ -43,3 +44,9 @@ def versions(case: Case, program: Program) -> tuple[Program, ...]:
     changes = next_versions(program)
     later = changes.get(change_of(case, program)) if changes else None
     return (program, later) if later else (program,)
+
+
+def ended_well(ended: Iterable[dict[str, Json]]) -> Iterator[bool | str]:
+    """The findings about a next version that did not go on: a refusal is an answer, and a failure is none."""
+    for value in ended:
+        yield "refused" in value or f"the next version neither refused nor went on: it failed with {value['failed']}"

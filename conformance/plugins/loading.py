@@ -1,4 +1,4 @@
-"""The user's files and modules that ``--load`` names, with their ports and scenarios.
+"""The user's files and modules that ``--load`` and ``--next`` name, with their ports and scenarios.
 
 This module keeps the requested names for this process alone. A request to an engine's process carries the same names,
 so that the process loads the same files.
@@ -21,11 +21,15 @@ from typing import Any
 
 from conformance.model.scenario import Scenario
 from conformance.model.values import digest
+from conformance.plugins.next_port import with_next_version
 from conformance.plugins.points import import_failure, shown
 from conformance.plugins.port import InvalidPort, Port
 from conformance.support.naming import instead, unknown
 
 _asked: tuple[str, ...] = ()
+
+NEXT = "next version: "
+"""What stands before the name of a file or module among the requested ones, if its ports are next versions."""
 
 LOADABLE = "conformance_loads"
 """The attribute that says of a class that a file may have its objects in the place of ports and scenarios."""
@@ -41,6 +45,7 @@ class Loaded:
             or only slowly.
         origins: a port's or a scenario's name -> its file or module, as the user named it.
         modules: the loaded files and modules: as the user named it -> the module.
+        later: a port's name -> its next version. Such a port is for the scenario of ``next_port``.
     """
 
     ports: tuple[Port, ...] = ()
@@ -49,12 +54,14 @@ class Loaded:
     by_value: tuple[ModuleType, ...] = ()
     origins: Mapping[str, str] = field(default_factory=dict)
     modules: Mapping[str, ModuleType] = field(default_factory=dict)
+    later: Mapping[str, Port] = field(default_factory=dict)
 
 
 def ask_for(names: Iterable[str]) -> None:
-    """Let this process load these files and modules, in place of those requested before."""
+    """Let this process load these files and modules, in place of those requested before. A name behind NEXT is of
+    next versions."""
     global _asked
-    _asked = tuple(str(Path(name).resolve()) if _is_file(name) else name for name in names)
+    _asked = tuple(NEXT * name.startswith(NEXT) + _absolute(name.removeprefix(NEXT)) for name in names)
 
 
 def asked() -> tuple[str, ...]:
@@ -90,7 +97,21 @@ def loaded(registered: Mapping[str, Scenario]) -> Loaded:
                 f"{where}: a registered scenario has the id of the scenario {scenario.name!r} already; rename yours"
             )
         scenarios[scenario.id] = scenario
-    return replace(found, ports=tuple(_with_program(p, scenarios, found.origins[p.name]) for p in found.ports))
+    ports = {p.name: _with_program(p, scenarios, found.origins[p.name]) for p in found.ports}
+    made: dict[str, Scenario] = {}
+    for later in found.later.values():
+        port, where = ports.get(later.name), f"--next: port {later.name}"
+        fits = (
+            port and _with_program(later, scenarios, where).ref == port.ref and later.sides.keys() >= port.sides.keys()
+        )
+        if not (port and fits):
+            raise InvalidPort(
+                f"{where}: it goes on from a port of --load with its name, its program and its sides; loaded: "
+                f"{', '.join(f'{name} of {p.ref}' for name, p in ports.items()) or 'none'}"
+            )
+        scenario = with_next_version(scenarios[str(port.scenario)], port.program, where)
+        made[scenario.id], ports[port.name] = scenario, port.of(scenario.id, port.program)
+    return replace(found, ports=tuple(ports.values()), scenarios=(*found.scenarios, *made.values()))
 
 
 def _loadable(module: ModuleType) -> bool:
@@ -131,7 +152,8 @@ def _read(asked: tuple[str, ...]) -> Loaded:
     ports: dict[str, Port] = {}
     scenarios: dict[str, Scenario] = {}
     origins: dict[str, str] = {}
-    names = list(dict.fromkeys(asked))
+    names = list(dict.fromkeys(name for name in asked if not name.startswith(NEXT)))
+    later = {name: _module(name) for name in (name.removeprefix(NEXT) for name in asked if name.startswith(NEXT))}
     modules = [_module(name) for name in names]
     for name, module in zip(map(shown, names), modules, strict=True):
         mine = _listed(name, module, "PORT", Port)
@@ -145,10 +167,11 @@ def _read(asked: tuple[str, ...]) -> Loaded:
             origins.setdefault(scenario.name, name)
             if scenarios.setdefault(scenario.id, scenario) is not scenario:
                 raise InvalidPort(f"{name}: two scenarios are called {scenario.name!r}; rename one")
-    by_value = tuple(_made_of_files({Path(name).resolve().parent for name in names if _is_file(name)}))
-    sources = sorted({Path(module.__file__) for module in (*modules, *by_value) if module.__file__})
+    behind = {port.name: port for name, module in later.items() for port in _listed(shown(name), module, "PORT", Port)}
+    by_value = tuple(_made_of_files({Path(name).resolve().parent for name in (*names, *later) if _is_file(name)}))
+    sources = sorted({Path(module.__file__) for module in (*modules, *later.values(), *by_value) if module.__file__})
     there = dict(zip(names, modules, strict=True))
-    return Loaded(tuple(ports.values()), tuple(scenarios.values()), tuple(sources), by_value, origins, there)
+    return Loaded(tuple(ports.values()), tuple(scenarios.values()), tuple(sources), by_value, origins, there, behind)
 
 
 def _made_of_files(folders: set[Path]) -> Iterator[ModuleType]:
@@ -170,6 +193,10 @@ def _listed(name: str, module: ModuleType, word: str, kind: type) -> list[Any]:
             what = f"a {type(each).__name__}" if not isinstance(each, type) else f"the class {each.__name__}"
             raise InvalidPort(f"{name}: {word} is a conformance {kind.__name__}, not {what}")
     return found
+
+
+def _absolute(name: str) -> str:
+    return str(Path(name).resolve()) if _is_file(name) else name
 
 
 def _is_file(name: str) -> bool:

@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,13 +26,11 @@ from conformance.model.lateness import Lateness, LatenessProfile
 from conformance.model.program import Program
 from conformance.model.runs import Pack, PackRun
 from conformance.model.schedule import Schedule
-from conformance.model.values import Json
 from conformance.support.release import in_release
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from conformance.engines.spark.checkpoint.copies import Rows
     from conformance.engines.spark.checkpoint.stored import StoredRow
     from conformance.engines.spark.jobs.job import Job
     from conformance.engines.spark.operators.operator import OperatorInput
@@ -239,15 +237,6 @@ class SparkEngine:
         with _telling_of_its_end():
             return connected.run(self._closed, self._spark, pack, programs, folder)
 
-    def _connected(
-        self, pack: Pack, programs: Mapping[str, Program], folder: Path, checkpoint: Path
-    ) -> tuple[Rows, Json]:
-        """What a client of this session's JVM makes of a pack's checkpoint. Raises EngineGone."""
-        from conformance.engines.spark.jobs import connected
-
-        with _telling_of_its_end():
-            return connected.go_on(self._closed, self._spark, pack, programs, folder, checkpoint)
-
     @property
     def _closed(self) -> SparkEngine:
         """This engine as a process takes it that opens it anew."""
@@ -292,6 +281,7 @@ class SparkEngine:
     def _job(self, pack: Pack, programs: Mapping[str, Program], folder: Path) -> Iterator[Job]:
         """A pack as a job in a session of its own. Raises EngineGone."""
         from conformance.engines.spark.driving import proof
+        from conformance.engines.spark.jobs.connected import Beside
         from conformance.engines.spark.jobs.job import Api, Job
 
         spark = None
@@ -310,7 +300,7 @@ class SparkEngine:
                     self.sides,
                     self.stored,
                     self.mode_of,
-                    partial(self._connected, pack, programs, folder) if reaches else None,
+                    Beside(self._closed, self._spark, pack, programs) if reaches else None,
                 )
                 yield Job(spark, folder, pack, programs, api, plan)
         finally:

@@ -68,7 +68,7 @@ class SparkFmgwsPandas(GroupsEngine):
         from conformance.engines.spark.operators.frames import state_function
         from conformance.engines.spark.state.typed_groups import schema
 
-        function = state_function(given.programs, given.failure, given.typed)
+        function = state_function(given.programs, given.failure, given.typed, given.more)
         timeout = self.timeout_of(given.programs)
         return given.stream.groupBy(*given.group).applyInPandasWithState(
             function, given.output, schema(given.programs), "append", timeout

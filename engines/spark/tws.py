@@ -101,7 +101,9 @@ class SparkTws(TwsEngine):
         from conformance.engines.spark.operators.row_processor import RowProcessor
 
         return given.stream.groupBy(*given.group).transformWithState(
-            statefulProcessor=RowProcessor(given.programs, given.failure, typed=given.typed, timed=given.timed),
+            statefulProcessor=RowProcessor(
+                given.programs, given.failure, typed=given.typed, timed=given.timed, more=given.more
+            ),
             outputStructType=TIMED if given.timed else given.output,
             outputMode="Append",
             timeMode=time_mode(given.programs),

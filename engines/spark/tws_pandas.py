@@ -45,7 +45,7 @@ class SparkTwsPandas(TwsEngine):
         from conformance.engines.spark.operators.pandas_processor import PandasProcessor
 
         return given.stream.groupBy(*given.group).transformWithStateInPandas(
-            statefulProcessor=PandasProcessor(given.programs, given.failure, typed=given.typed),
+            statefulProcessor=PandasProcessor(given.programs, given.failure, typed=given.typed, more=given.more),
             outputStructType=given.output,
             outputMode="Append",
             timeMode=time_mode(given.programs),

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from conformance.model.next_version import Versioned
+from conformance.model.next_version import Versioned, ended_well
 from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
 from conformance.model.scenario import Finding, Observation
 from conformance.model.schedule import Event
 from conformance.model.types import Long, Map, String
-from conformance.scenarios.state.next_operators import ended_well
 
 AHEAD = 10**9
 """How far (ms) ahead of its element a timer is set: it is never due."""

@@ -10,12 +10,14 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from conformance.model.next_version import Versioned, change_of
+from conformance.model.feature import Feature
+from conformance.model.next_version import Versioned, change_of, ended_well
 from conformance.model.program import Cell, Emit, FixedWindows, JobKind, Program, State, Timer, Timers, Windowing
 from conformance.model.scenario import Domain, Finding, Observation, Source
 from conformance.model.schedule import Arrival, Event
 from conformance.model.values import Json, canonical
 from conformance.scenarios.documents import SPARK_GUIDE
+from conformance.scenarios.state.next_settings import AROUND, Around
 
 LEFT, RIGHT = "left", "right"
 SIZE, BOUND = 10_000, 10_000
@@ -231,19 +233,28 @@ CONDITION = of_changes("Other changes in the join condition are ill-defined")
 
 @dataclass(frozen=True)
 class Exchange:
-    """A change of an operator: what becomes what, in words, the next version, what is due of it, and who speaks of the
-    change."""
+    """A change of an operator: what becomes what, in words, the next version, what is due of it, who speaks of the
+    change, what it needs of an engine beside, and whether a refusal is an answer."""
 
     what: str
     program: Versioned
     oracle: Oracle
     source: Source = ANY
+    needs: tuple[Feature, ...] = ()
+    may_refuse: bool = True
 
     @property
     def claim(self) -> str:
         if self.program.foreign:
             return f"where {self.what}, the next version refuses the state of the other operator"
-        return f"where {self.what}, the next version refuses, or answers as if it had run from the first element on"
+        refuses = "refuses, or " if self.may_refuse else ""
+        return f"where {self.what}, the next version {refuses}answers as if it had run from the first element on"
+
+
+def _again(operator: str, around: Around, program: Versioned, oracle: Oracle) -> Exchange:
+    """An operator that stays the same, with something else around it."""
+    what = f"{operator} goes on and {around.what}"
+    return Exchange(what, program, oracle, around.source, (around.needs,), around.may_refuse)
 
 
 def _latest(events: list[Event]) -> Json:
@@ -268,6 +279,18 @@ EXCHANGES: Mapping[str, tuple[Domain, Mapping[str, Exchange]]] = {
                 ),
                 KEYS,
             ),
+        },
+    ),
+    "count again": (
+        Domain(offsets=(1, 500), keys=2),
+        {name: _again("a count", around, Counted(), COUNTS) for name, around in AROUND.items()},
+    ),
+    "deduplication again": (
+        Domain(offsets=(0, 1, 500), keys=2),
+        {
+            name: _again("a deduplication", around, First(), OF_A_KEY)
+            for name, around in AROUND.items()
+            if around.needs is not Feature.NEXT_CLIENT
         },
     ),
     "deduplication": (
@@ -323,6 +346,14 @@ class FirstCounted(Counted):
     next_versions = _next("count")
 
 
+class CountedAgain(Counted):
+    next_versions = _next("count again")
+
+
+class DeduplicatedAgain(First):
+    next_versions = _next("deduplication again")
+
+
 class FirstDeduplicated(First):
     next_versions = _next("deduplication")
 
@@ -349,6 +380,8 @@ class FirstJoinedInner(Joined):
 
 PROGRAMS: dict[str, Program] = {
     "count": FirstCounted(),
+    "count again": CountedAgain(),
+    "deduplication again": DeduplicatedAgain(),
     "deduplication": FirstDeduplicated(),
     "deduplication of times": FirstDeduplicatedByTime(),
     "windows": FirstWindowed(),
@@ -372,7 +405,7 @@ def goes_on(first: Program, change: str, exchange: Exchange) -> Callable[[Observ
         if change_of(run.case, first) != change:
             return
         if ended := [*run.values("refused"), *run.values("failed")]:
-            yield from ended_well(ended)
+            yield from ended_well(ended) if exchange.may_refuse else [f"it went on with nothing: {ended[0]}"]
             return
         begun = run.case.schedule.restart
         end = run.case.schedule.steps[-1].id
@@ -383,12 +416,6 @@ def goes_on(first: Program, change: str, exchange: Exchange) -> Callable[[Observ
                 yield went_on if foreign else _unlike(run, key, begun, due) or True
 
     return check
-
-
-def ended_well(ended: Iterable[dict[str, Json]]) -> Iterator[Finding]:
-    """A refusal is an answer; a failure is none."""
-    for value in ended:
-        yield "refused" in value or f"the next version neither refused nor went on: it failed with {value['failed']}"
 
 
 def _unlike(run: Observation, key: str, begun: int, due: list[Due]) -> str:

@@ -13,17 +13,18 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from conformance.model.feature import Feature
-from conformance.model.next_version import Versioned, change_of
+from conformance.model.next_version import Versioned, change_of, ended_well
 from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
 from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, Source
 from conformance.model.schedule import Arrival, Event
 from conformance.model.types import Int, Long, Refused, String, Struct, Type, shown
 from conformance.model.values import Json, canonical
-from conformance.scenarios.documents import SPARK_NOTES, SPARK_TWS
+from conformance.scenarios.documents import SPARK_TWS
 from conformance.scenarios.state.damaged_checkpoints import RECOVERY
 from conformance.scenarios.state.next_kinds import KINDS
-from conformance.scenarios.state.next_operators import DOMAINS, EXCHANGES, PROGRAMS, ended_well, of_changes
+from conformance.scenarios.state.next_operators import DOMAINS, EXCHANGES, PROGRAMS, of_changes
 from conformance.scenarios.state.next_operators import goes_on as answers_anew
+from conformance.scenarios.state.next_settings import AROUND
 
 
 def _says(quote: str, part: str) -> Source:
@@ -36,13 +37,6 @@ WITHIN = _says(
 )
 TIMEOUT = of_changes("Any change to the schema of the user-defined state and the type of timeout is not allowed")
 MAPPING = of_changes("Any change within the user-defined state-mapping function are allowed")
-NOT_MODIFIABLE = SPARK_NOTES.says(
-    "Several configurations are not modifiable after the query has run", "Miscellaneous Notes", "miscellaneous-notes"
-)
-REPARTITIONED = Source(
-    "PySpark, StreamingCheckpointManager.repartition",
-    "The next time the streaming query is started, it will pick up from this new batch",
-)
 KEY_SIDE = _says("Key side state schema evolution is not supported", "State Schema Evolution")
 ACROSS = _says(
     "allows for state variables to be added and removed across different runs of the same streaming query",
@@ -161,7 +155,7 @@ THE_OTHERS, ALL, SAME_NUMBER = "the others kept", "all of them kept", "the same 
 SAME = "all that was kept"
 NEW_NAME = "the others kept and nothing under the new name"
 
-QUERY, SETTINGS = (Feature.NEXT_QUERY,), (Feature.NEXT_SETTINGS,)
+QUERY = (Feature.NEXT_QUERY,)
 
 
 class SameSums(Sums):
@@ -293,24 +287,10 @@ CHANGES: dict[str, Change] = {
     "output narrowed": Change("a number of the output is narrowed", SAME, SameSums(), MAPPING, QUERY),
     "source column added": Change("the source has a column more", SAME, SameSums(), RECOVERY, QUERY),
     "source column removed": Change("the source has a column less", SAME, SameSums(), RECOVERY, QUERY),
-    "other partitions": Change("another number of partitions is asked for", SAME, SameSums(), NOT_MODIFIABLE, SETTINGS),
-    "another store": Change("another state store is asked for", SAME, SameSums(), NOT_MODIFIABLE, SETTINGS),
-    "another encoding": Change("another encoding of state is asked for", SAME, SameSums(), RECOVERY, SETTINGS),
-    "another format": Change("another format of checkpoints is asked for", SAME, SameSums(), RECOVERY, SETTINGS),
-    "changes logged or not": Change(
-        "changes of state are logged and were not, or the other way round", SAME, SameSums(), RECOVERY, SETTINGS
-    ),
-    "another client": Change(
-        "another kind of client begins the job again", SAME, SameSums(), RECOVERY, (Feature.NEXT_CLIENT,)
-    ),
-    "partitioned anew": Change(
-        "the state is partitioned anew before, or this is refused",
-        SAME,
-        SameSums(),
-        REPARTITIONED,
-        (Feature.REPARTITION,),
-        may_refuse=False,
-    ),
+    **{
+        name: Change(around.what, SAME, SameSums(), around.source, (around.needs,), around.may_refuse)
+        for name, around in AROUND.items()
+    },
 }
 """By name."""
 
@@ -425,8 +405,9 @@ SCENARIO = Scenario(
                 exchange.claim,
                 program,
                 answers_anew(PROGRAMS[program], name, exchange),
-                needs=frozenset({Feature.NEXT_OPERATOR}),
+                needs=frozenset({Feature.NEXT_OPERATOR, *exchange.needs}),
                 source=exchange.source,
+                change=name,
             )
             for program, (_, changes) in EXCHANGES.items()
             for name, exchange in changes.items()

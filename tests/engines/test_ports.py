@@ -8,12 +8,13 @@ from common import T, run, specified
 
 from conformance.generation.pool import draw_cases
 from conformance.generation.readings import exercised_by_any_reading
+from conformance.generation.timelines import START, SUCCEEDED
 from conformance.model.case import Case
 from conformance.model.perturbation import BY_ID, RESTART, RESUME, RETRY
 from conformance.model.runs import Pack
-from conformance.model.scenario import programs_of
+from conformance.model.scenario import Observation, programs_of
 from conformance.model.schedule import Advance, Deliver, Event, Schedule
-from conformance.plugins.loading import ask_for
+from conformance.plugins.loading import NEXT, ask_for
 from conformance.plugins.registry import load_engine, users_scenarios
 
 pytestmark = pytest.mark.engine
@@ -116,6 +117,24 @@ def test_a_timer_that_is_set_again_and_not_deleted_fires_too_soon(idle, opened):
     told = [(3, {"events": 2, "since": T + 9_000})]
     assert [(e.step, e.value) for e in run(engine, [case], programs)[case.id].judged] == told
     assert [(e.step, e.value) for e in specified(engine, [case], programs)[case.id].judged] == [(4, told[0][1])]
+
+
+EXAMPLES = HERE.parents[1] / "docs/examples"
+
+
+@pytest.mark.parametrize(("behind", "says"), [("fixed", ""), ("next", "the state is silently gone")])
+def test_a_next_version_of_an_operator_goes_on_from_its_checkpoint(monkeypatch, opened, behind, says):
+    """The same version keeps the state, and one whose variable has another name does not."""
+    monkeypatch.setattr("conformance.plugins.loading._asked", ())
+    monkeypatch.setenv("PYTHONPATH", "")
+    before, later = (EXAMPLES / f"port_index_assignment_{name}.py" for name in ("fixed", behind))
+    ask_for([str(before), f"{NEXT}{later}"])
+    (scenario,) = users_scenarios()
+    rows = {slot.id: [Event(f"e{slot.id}", "a", None, START + slot.id)] for slot in SUCCEEDED.bundles}
+    case = Case(scenario.id, "global", SUCCEEDED.with_bundles(rows))
+    trace = opened("spark-port:index").run(Pack((case,)), programs_of([scenario])).traces[case.id]
+    (finding,) = scenario.guarantees[0].predicate(Observation(case, trace))
+    assert finding is True if not says else finding.startswith(says)
 
 
 @pytest.mark.parametrize("name", ["beam-port:attribute", "spark-port:attribute"])

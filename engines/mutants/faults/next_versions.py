@@ -121,7 +121,12 @@ class StateLostUnderAnotherKey(_Kept):
 @bug("state is gone behind a restart where the source has other columns, or the output another type")
 class StateLostUnderAnotherQuery(_Kept):
     def carried(self, earlier: Program, stored: Mapping[str, Json]) -> dict[str, Json]:
-        lost = change_of(self.case, earlier) in ("source column added", "source column removed", "output narrowed")
+        lost = change_of(self.case, earlier) in (
+            "source column added",
+            "source column removed",
+            "output narrowed",
+            "output column added",
+        )
         return {} if lost else super().carried(earlier, stored)
 
 
@@ -142,6 +147,7 @@ class StateLostUnderOtherSettings(_Kept):
             "another store",
             "another encoding",
             "another client",
+            "begun by another client",
         )
         return {} if lost else super().carried(earlier, stored)
 

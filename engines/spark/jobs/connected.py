@@ -13,6 +13,8 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,20 +55,52 @@ def _run(folder: Path, engine: Engine, pack: Pack, programs: Mapping[str, Progra
     return answer
 
 
-def go_on(
-    engine: Engine, spark: SparkSession, pack: Pack, programs: Mapping[str, Program], folder: Path, checkpoint: Path
-) -> tuple[Rows, Json]:
-    """What comes out of a job that goes on from a checkpoint through Spark Connect, as ``Job.go_on`` tells. Raises as
-    ``Client`` does."""
-    answer: tuple[Rows, Json] = _once(spark, _go_on, (engine, pack, dict(programs), checkpoint), folder)
-    return answer
+@dataclass(frozen=True)
+class Beside:
+    """A client that does a part of a pack's job, on an engine that is not open. Each part is in a process and a folder
+    of its own. The methods raise as ``Client`` does."""
+
+    engine: Engine
+    spark: SparkSession
+    pack: Pack
+    programs: Mapping[str, Program]
+
+    def begin(self, folder: Path) -> None:
+        """Do ``Job.begin``, and leave in the folder what a job there takes over."""
+        self._do(_begin, folder, folder)
+
+    def go_on(self, folder: Path, checkpoint: Path) -> tuple[Rows, Json]:
+        """Do ``Job.go_on`` for the job of a folder."""
+        mine = checkpoint.with_name(f"{checkpoint.name}-client")
+        answer: tuple[Rows, Json] = self._do(partial(_go_on, checkpoint), folder, mine)
+        return answer
+
+    def _do(self, part: Callable[[Any], Any], of: Path, folder: Path) -> Any:
+        folder.mkdir()
+        return _once(self.spark, _part, (part, self.engine, self.pack, dict(self.programs), of), folder)
 
 
-def _go_on(folder: Path, engine: Any, pack: Pack, programs: Mapping[str, Program], checkpoint: Path) -> Any:
+def _begin(job: Any) -> None:
+    job.begin()
+    job.leave()
+
+
+def _go_on(checkpoint: Path, job: Any) -> Any:
+    return job.go_on(checkpoint)
+
+
+def _part(
+    folder: Path,
+    part: Callable[[Any], Any],
+    engine: Any,
+    pack: Pack,
+    programs: Mapping[str, Program],
+    of: Path,
+) -> Any:
     engine.open(folder)
     try:
-        with engine._job(pack, programs, folder) as job:
-            return job.go_on(checkpoint)
+        with engine._job(pack, programs, of) as job:
+            return part(job)
     finally:
         engine.close()
 

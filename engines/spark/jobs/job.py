@@ -41,6 +41,8 @@ from conformance.model.values import Json
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from conformance.engines.spark.jobs.connected import Beside
+
 LEFT = "left.pickle"
 """The file in a job's folder that says what came out before it was handed on."""
 
@@ -60,7 +62,7 @@ class Api:
         sides: how many times the operator reads the stream.
         read: gives what the stores hold after a micro-batch.
         mode_of: gives the output mode of the query that goes on with a change of the program.
-        connected: goes on from a checkpoint through Spark Connect; None where that cannot be.
+        connected: a client of Spark Connect that does a part of the job; None where there can be none.
     """
 
     apply: Apply
@@ -70,7 +72,7 @@ class Api:
     sides: int
     read: Callable[[Job, int], Iterable[stored.StoredRow]]
     mode_of: Callable[[str], str]
-    connected: Callable[[Path], tuple[copies.Rows, Json]] | None
+    connected: Beside | None
 
 
 class Job:
@@ -264,6 +266,12 @@ class Job:
         batch = self._all[number]
         events = event_rows(self.pack, batch.step, self.programs, self.typed) if batch.bundle else []
         self._layout.write(self.folder, number, batch, micro_batches.rows_of(batch, events, self.delay), self.typed)
+
+    def write_later(self) -> None:
+        """The input of the micro-batches behind the first restart."""
+        last = max(number for number, batch in enumerate(self.batches) if batch.query < self.handover)
+        for number in range(last + 1, len(self.batches)):
+            self.write(number)
 
     def query(self, failure: Failure | None) -> DataFrame:
         """The query of the pack's plan: the operator, and what the plan puts around it."""

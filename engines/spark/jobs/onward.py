@@ -20,6 +20,7 @@ from conformance.model.runs import Pack, PackRun
 from conformance.model.values import Json
 
 if TYPE_CHECKING:
+    from conformance.engines.spark.jobs.connected import Beside
     from conformance.engines.spark.jobs.job import Job
 
 
@@ -52,9 +53,7 @@ def rest(job: Job) -> PackRun:
 
 def on_copies(job: Job) -> PackRun:
     """Go on from a copy of the checkpoint for each damage, and for each next version."""
-    last = max(number for number, batch in enumerate(job.batches) if batch.query < job.handover)
-    for number in range(last + 1, len(job.batches)):
-        job.write(number)
+    job.write_later()
     damaged: dict[str, list[Case]] = {}
     changed: dict[tuple[str, str], list[Case]] = {}
     for case in job.pack.cases:
@@ -82,7 +81,11 @@ def _in_another(job: Job, which: tuple[str, str], notes: dict[str, str], checkpo
     """Go on with a next version of a program: (program, change). ``notes`` gets what became of a setting."""
     ref, change = which
     if change == "another client" and job.connected:
-        return job.connected(checkpoint)
+        return job.connected.go_on(job.folder, checkpoint)
+    if change == "begun by another client" and job.connected:
+        job = _begun(job, job.connected, checkpoint.with_name(f"{checkpoint.name}-begun"))
+        rows, ended = next_version(job, ref, change).go_on(job.checkpoint)
+        return {**job.rows, **rows}, ended
     later = next_version(job, ref, change)
     empty = session.NO_EMPTY_BATCHES if by_processing_time(later.programs.values()) else {}
     setting = settings.SETTINGS.get(later.change)
@@ -100,6 +103,16 @@ def _in_another(job: Job, which: tuple[str, str], notes: dict[str, str], checkpo
         rows, ended = later.go_on(checkpoint)
     notes[f"{ref}: {change}"] = settings.told(before, asked.value, setting.used(checkpoint), refused or ended)
     return rows, ended
+
+
+def _begun(job: Job, client: Beside, folder: Path) -> Job:
+    """The job, begun anew in a folder of its own by a client of Spark Connect."""
+    begun = copy(job)
+    begun.folder, begun.checkpoint = folder, folder / job.checkpoint.name
+    client.begin(folder)
+    begun.take_over()
+    begun.write_later()
+    return begun
 
 
 def next_version(job: Job, ref: str, change: str) -> Job:

@@ -200,8 +200,8 @@ public final class Bridge implements java.io.Serializable {
     ArrayList rows = new ArrayList();
     for (int n = 0; n < answered.size(); n++) {
       List values = (List) answered.get(n);
-      Object[] fields = new Object[values.size()];
-      for (int i = 0; i < fields.length; i++) {
+      Object[] fields = new Object[outputType.fields().length]; // a column that no program fills is null
+      for (int i = 0; i < values.size(); i++) {
         Object value = values.get(i);
         boolean whole = value != null && outputType.fields()[i].dataType().typeName().equals("long");
         fields[i] = whole ? (Object) Long.valueOf(((Number) value).longValue()) : value;

@@ -84,11 +84,15 @@ class SparkNative(SparkEngine):
         return super().lacks()
 
     def apply(self, given: OperatorInput) -> DataFrame:
-        apply = self._query.next[given.change].apply if given.change else self._query.apply
-        return apply(given.stream, self._program(given.programs))
+        from conformance.engines.spark.operators.operator import MORE
+
+        later = self._query.next.get(given.change)
+        found = (later or self._query).apply(given.stream, self._program(given.programs))
+        return found.selectExpr("*", f"program AS {MORE}") if given.more else found
 
     def mode_of(self, change: str) -> str:
-        return (self._query.next[change].mode if change else "") or self.mode
+        later = self._query.next.get(change)
+        return (later.mode if later else "") or self.mode
 
     def delay(self, programs: Mapping[str, Program]) -> int:
         return self._program(programs).parameters[self._query.delay] if self._query.delay else super().delay(programs)

@@ -62,7 +62,9 @@ def _joined(how: str, *asks: str) -> NativeQuery:
 QUERIES = {
     "count": NativeQuery(
         NativeOperator(
-            "per-key-counting/count", "groupBy().count(), update mode", also=(COUNTED_ON, "next-versions/count")
+            "per-key-counting/count",
+            "groupBy().count(), update mode",
+            also=(COUNTED_ON, "next-versions/count", "next-versions/count again"),
         ),
         count,
         Lateness.NEVER,
@@ -102,7 +104,7 @@ QUERIES = {
             "dedup-within-watermark/dedup",
             "dropDuplicates() without the event time",
             FORGETS_SILENTLY | {"after-the-horizon-an-on-time-id-is-accepted-again": "it never forgets an id"},
-            also=(*DEDUP, "next-versions/deduplication"),
+            also=(*DEDUP, "next-versions/deduplication", "next-versions/deduplication again"),
         ),
         drop_duplicates_for_good,
         Lateness.AT_OR_BEHIND,

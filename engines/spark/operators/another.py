@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from conformance.engines.spark.operators.operator import KEY, OUTPUT
+from conformance.engines.spark.operators.operator import KEY, MORE, OUTPUT, WIDER
 from conformance.model.types import String, Type
 
 if TYPE_CHECKING:
@@ -47,7 +47,8 @@ ANOTHER = {
     "key made a number": Surroundings(as_key=NUMBER),
     "key renamed": Surroundings(key="name"),
     "output narrowed": Surroundings(output=OUTPUT.replace("received long", "received int")),
-    "source column added": Surroundings(source={**SPARE, "more": String()}),
+    "output column added": Surroundings(output=WIDER),
+    "source column added": Surroundings(source={**SPARE, MORE: String()}),
     "source column removed": Surroundings(source={}),
 }
 """By the change."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from conformance.engines.spark.operators.groups_operator import GroupsOperator
-from conformance.engines.spark.operators.operator import Failure, In, Key, Out, task_attempt
+from conformance.engines.spark.operators.operator import MORE, Failure, In, Key, Out, task_attempt
 from conformance.engines.spark.state.typed_keys import NONE, Columns, taken
 from conformance.model.keys import TypedKey
 from conformance.model.program import Program
@@ -31,17 +31,18 @@ def inputs(given: Iterable[Any]) -> Iterator[In]:
             yield In(step, id_, value, round(time.timestamp() * 1000), partition)
 
 
-def frames(outputs: Iterable[Out]) -> Iterator[Any]:
-    """One pandas frame with these rows; none where there are none. Its columns are of objects, so that whole numbers
-    stay so beside missing ones. A frame of nullable types takes 100 times as long to make, and most calls put out one
-    row."""
+def frames(outputs: Iterable[Out], more: bool = False) -> Iterator[Any]:
+    """One pandas frame with these rows, and with ``more`` the column MORE; none where there are none. Its columns are
+    of objects, so that whole numbers stay so beside missing ones. A frame of nullable types takes 100 times as long to
+    make, and most calls put out one row."""
     if rows := list(outputs):
         import numpy as np  # not at the top: a query's driver imports this, too, and needs no pandas
         import pandas as pd
 
         table = np.empty((len(rows), len(Out._fields)), dtype=object)
         table[:] = rows
-        yield pd.DataFrame(table, columns=list(Out._fields), dtype=object)
+        frame = pd.DataFrame(table, columns=list(Out._fields), dtype=object)
+        yield frame.assign(**{MORE: None}) if more else frame
 
 
 def keeps_an_array(key: Any, given: Iterable[Any], group: Any) -> Iterator[Any]:
@@ -62,11 +63,13 @@ def puts_out_its_key(key: Any, given: Iterable[Any], group: Any) -> Iterator[Any
     yield pd.DataFrame({"key": [key[0]]})
 
 
-def state_function(programs: Mapping[str, Program], failure: Failure | None, typed: Columns = NONE) -> Any:
+def state_function(
+    programs: Mapping[str, Program], failure: Failure | None, typed: Columns = NONE, more: bool = False
+) -> Any:
     """The function for ``applyInPandasWithState``. Each task has a copy of it."""
     operator = GroupsOperator(programs, failure, task_attempt)
 
     def call(key: Any, given: Iterable[Any], group: Any) -> Iterator[Any]:
-        yield from frames(operator.on_call(plain(key, typed), inputs(given), group))
+        yield from frames(operator.on_call(plain(key, typed), inputs(given), group), more)
 
     return call

@@ -79,6 +79,12 @@ TIMED = f"{OUTPUT}, time timestamp, batch long"
 micro-batch."""
 
 
+MORE = "more"
+
+WIDER = f"{OUTPUT}, {MORE} string"
+"""The schema of output rows with a column that no program fills."""
+
+
 def emitted(value: str | None) -> Json:
     """What an output row that is an emission puts out."""
     return None if value is None else json.loads(value)
@@ -124,6 +130,11 @@ class OperatorInput:
     def group(self) -> tuple[str, ...]:
         """The columns that rows are grouped by."""
         return (*(self.key if name == KEY else name for name in GROUP), *self.typed)
+
+    @property
+    def more(self) -> bool:
+        """Whether output rows have the column MORE."""
+        return self.output == WIDER
 
     @property
     def keyed_by_row(self) -> bool:

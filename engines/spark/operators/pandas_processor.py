@@ -18,9 +18,10 @@ class PandasProcessor(RowProcessor):
             self._operator.on_initial(plain(key, self._typed), row)
 
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:
-        return frames(self._operator.on_rows(plain(key, self._typed), inputs(rows), now(timerValues)))
+        return frames(self._operator.on_rows(plain(key, self._typed), inputs(rows), now(timerValues)), self._more)
 
     def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Any]:
         return frames(
-            self._operator.on_timer(plain(key, self._typed), expiredTimerInfo.getExpiryTimeInMs(), now(timerValues))
+            self._operator.on_timer(plain(key, self._typed), expiredTimerInfo.getExpiryTimeInMs(), now(timerValues)),
+            self._more,
         )

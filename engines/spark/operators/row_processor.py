@@ -10,13 +10,14 @@ from typing import Any
 from pyspark.sql import Row
 from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 
-from conformance.engines.spark.operators.operator import Failure, In, Out, batch, millis, task_attempt
+from conformance.engines.spark.operators.operator import MORE, Failure, In, Out, batch, millis, task_attempt
 from conformance.engines.spark.operators.tws_operator import TwsOperator
 from conformance.engines.spark.state.typed_keys import NONE, Columns, taken
 from conformance.model.program import Program
 
 OUT = Row(*Out._fields)
 TIMED = Row(*Out._fields, "time", "batch")
+WIDER = Row(*Out._fields, MORE)
 
 
 class RowProcessor(StatefulProcessor):
@@ -29,9 +30,10 @@ class RowProcessor(StatefulProcessor):
         attempt: Callable[[], tuple[int, int]] = task_attempt,
         typed: Columns = NONE,
         timed: bool = False,
+        more: bool = False,
     ) -> None:
         self._programs, self._failure, self._attempt, self._typed = programs, failure, attempt, typed
-        self._timed = timed
+        self._timed, self._more = timed, more
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         self._operator = TwsOperator(self._programs, self._failure, handle, self._attempt)
@@ -49,7 +51,7 @@ class RowProcessor(StatefulProcessor):
 
     def _rows(self, outputs: Iterator[Out], times: Any) -> Iterator[Any]:
         if not self._timed:
-            return (OUT(*out) for out in outputs)
+            return (WIDER(*out, None) if self._more else OUT(*out) for out in outputs)
         # Spark refuses a row that is not past the watermark (EMITTING_ROWS_OLDER_THAN_WATERMARK_NOT_ALLOWED, 4.3.0).
         at = datetime.fromtimestamp((max(times.getCurrentWatermarkInMs(), 0) + 1) / 1000, timezone.utc)
         return (TIMED(*out, at, batch()) for out in outputs)

@@ -51,9 +51,10 @@ class SparkPortEngine(SparkEngine):
         super().__init__()
         self._loaded = users()
         port = next(port for port in self._loaded.ports if port.name == name)
-        side = port.sides[SIDE]
+        side, later = port.sides[SIDE], self._loaded.later.get(name, port).sides.get(SIDE)
         assert isinstance(side, SparkPort)
-        self._port, self._name = side, name
+        assert isinstance(later, SparkPort)
+        self._port, self._later, self._name = side, later, name
         function = self._port.function is not None
         api = next(API[name] for name in OPERATORS if getattr(side, name) is not None)
         self.id, self.title = f"spark-port:{name}", f"{self._port.words} on Spark {api}"
@@ -71,7 +72,7 @@ class SparkPortEngine(SparkEngine):
         for module in self._loaded.by_value:  # no import finds it where Python workers run
             cloudpickle.register_pickle_by_value(module)
         super().open(folder)
-        self._shape = self._shape_of_rows()
+        self._shape, self._shape_later = map(self._shape_of_rows, (self._port, self._later))
 
     def run(self, pack: Pack, programs: Mapping[str, Program]) -> PackRun:
         # What windows its state belongs to is the operator's own business: its key is the event's.
@@ -80,32 +81,34 @@ class SparkPortEngine(SparkEngine):
             program.windowing = GlobalWindow()  # type: ignore[misc]
         return super().run(pack, plain)
 
+    def mode_of(self, change: str) -> str:
+        return (self._later if change else self._port).mode
+
     def apply(self, given: OperatorInput) -> DataFrame:
         from conformance.engines.spark.operators.operator import GROUP, OUTPUT
 
+        port, shape = (self._later, self._shape_later) if given.change else (self._port, self._shape)
         if given.initial is not None:
             raise NotImplementedError("a port is given no initial state")
         groups = given.stream.groupBy(*GROUP)
-        mode = self._port.mode.capitalize()
-        if self._port.function is not None:
+        mode = port.mode.capitalize()
+        if port.function is not None:
             from conformance.engines.spark.ports.frames import state_function
 
-            timeout = TIME_MODES[self._port.time]
-            call = state_function(self._port, self._shape, given.failure)
-            return groups.applyInPandasWithState(call, OUTPUT, self._port.state, self._port.mode, timeout)
-        if self._port.pandas_processor is not None:
+            timeout = TIME_MODES[port.time]
+            call = state_function(port, shape, given.failure)
+            return groups.applyInPandasWithState(call, OUTPUT, port.state, port.mode, timeout)
+        if port.pandas_processor is not None:
             from conformance.engines.spark.ports.frames import PandasPortProcessor
 
             return groups.transformWithStateInPandas(
-                PandasPortProcessor(self._port, self._shape, given.failure), OUTPUT, mode, self._port.time
+                PandasPortProcessor(port, shape, given.failure), OUTPUT, mode, port.time
             )
         from conformance.engines.spark.ports.processor import PortProcessor
 
-        return groups.transformWithState(
-            PortProcessor(self._port, self._shape, given.failure), OUTPUT, mode, self._port.time
-        )
+        return groups.transformWithState(PortProcessor(port, shape, given.failure), OUTPUT, mode, port.time)
 
-    def _shape_of_rows(self) -> Shape:
+    def _shape_of_rows(self, port: SparkPort) -> Shape:
         from pyspark.sql.pandas.types import to_arrow_schema
         from pyspark.sql.types import StructType
 
@@ -113,7 +116,7 @@ class SparkPortEngine(SparkEngine):
 
         found = {}
         for name in ("input", "output"):
-            ddl = getattr(self._port, name)
+            ddl = getattr(port, name)
             try:
                 found[name] = to_arrow_schema(StructType.fromDDL(ddl), timezone="UTC")
             except Exception as error:

@@ -175,7 +175,6 @@ def run(
 
 
 {functions}{back}
-
 def lines(rows, moved):
     rows = [row for row in rows if row.get(KEY) not in CLOSING]
     rows = [{{name: back(value, moved, {first}, {last}, KNOWN) for name, value in row.items()}} for row in rows]

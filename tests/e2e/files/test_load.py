@@ -57,6 +57,7 @@ def test_ports_are_listed(tmp_path):
         (("list", "--load", "broken.py"), "broken.py, line 2: ZeroDivisionError: division by zero"),
         (("replay", "w.json", "--load", "broken.py"), "broken.py, line 2: ZeroDivisionError"),
         (("run", "--engine", "beam-port:other", "--load", "mine.py"), "unknown engine 'beam-port:other': no such port"),
+        (("run", "--next", "mine.py"), "--next: port p: it goes on from a port of --load with its name"),
         (("run", "--engine", "spark-port:p"), "unknown engine 'spark-port:p': no such port is loaded"),
     ],
 )
@@ -74,5 +75,5 @@ def test_the_page_shows_the_example_as_it_is():
     docs = Path(__file__).parents[3] / "docs"
     shown = re.findall(r"```python\n(.*?)```", (docs / "moving.md").read_text(encoding="utf-8"), re.DOTALL)
     files = "".join(path.read_text(encoding="utf-8") for path in sorted((docs / "examples").glob("port_*.py")))
-    assert len(shown) == 4
+    assert len(shown) == 5
     assert all(block in files for block in shown)

@@ -37,7 +37,8 @@ def test_fields_go_by_their_places_and_variables_by_their_names(spark):
 
 
 def test_another_query_goes_on_with_what_was_kept_unless_the_keys_have_another_type(spark):
-    asked = ("key made a number", "key renamed", "output narrowed", "source column added", "source column removed")
+    columns = ("output narrowed", "output column added", "source column added", "source column removed")
+    asked = ("key made a number", "key renamed", *columns)
     cases = {change: case_of("sums", change) for change in asked}
     traces = spark.run(Pack((*cases.values(),)), PROGRAMS).traces
     seen = {change: Observation(case, traces[case.id]) for change, case in cases.items()}
@@ -56,10 +57,25 @@ def test_a_checkpoint_pins_settings(spark):
     assert set(told.values()) == {"pinned", "changed"}
 
 
-def test_a_client_of_spark_connect_goes_on_from_a_checkpoint_of_a_classic_session(spark):
-    case = case_of("sums", "another client")
+@pytest.mark.parametrize("change", ["another client", "begun by another client"])
+def test_spark_connect_and_a_classic_session_go_on_from_each_others_checkpoints(spark, change):
+    case = case_of("sums", change)
     run = Observation(case, spark.run(Pack((case,)), PROGRAMS).traces[case.id])
-    assert [*goes_on("another client")(run)] == [True] * 4
+    assert [*goes_on(change)(run)] == [True] * 4
+
+
+def test_a_native_operator_goes_on_under_other_settings(tmp_path):
+    engine = load_engine("spark-native:count")
+    engine.open(tmp_path)
+    asked = EXCHANGES["count again"][1]
+    cases = {change: case_of("count again", change) for change in asked}
+    run = engine.run(Pack((*cases.values(),)), PROGRAMS)
+    engine.close()
+    seen = {change: Observation(case, run.traces[case.id]) for change, case in cases.items()}
+    checks = {change: answers_anew(EXCHANGED["count again"], change, each) for change, each in asked.items()}
+    assert {change for change, one in seen.items() if not all(f is True for f in checks[change](one))} == set()
+    told = {change: run.notes[f"next-versions/count again: {change}"].split(":")[0] for change in SETTINGS}
+    assert set(told.values()) <= {"pinned", "changed", "refused"}
 
 
 def test_windows_of_another_size_begin_anew(spark, tmp_path):
