@@ -3,6 +3,7 @@ written by hand."""
 
 import json
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from drawn import suite_of
@@ -316,6 +317,7 @@ def test_an_expiry_that_is_told_is_noticed_where_no_element_comes_any_more():
         (timers.fires_when_its_time_has_come, [["set"], [], []], [(1, 4)], [(1, 6)]),
         (timers.a_moved_timer, [["set"], ["set"], []], [(2, 6)], [(1, 4)]),
         (timers.a_cleared_timer, [["set"], ["cancel"], []], [], [(1, 4)]),
+        (partial(timers.a_cleared_timer, later=True), [["set"], ["cancel"], []], [], [(1, 4)]),
         (timers.without_new_data, [["set"], [], []], [(1, 4)], []),
     ],
 )
