@@ -8,8 +8,8 @@ from typing import Any
 from conformance.model.case import Case
 from conformance.model.next_version import Versioned, versions
 from conformance.model.program import Cell, JobKind, Output, Program
-from conformance.model.types import Refused, Struct, Type
-from conformance.model.values import Json
+from conformance.model.types import Map, Refused, Struct, Type, shown
+from conformance.model.values import Json, canonical
 
 
 class Succession:
@@ -63,6 +63,12 @@ class Succession:
     def carried_cell(self, earlier: Program, name: str, stored: Any) -> Any:
         """A cell's content for the next version. A value becomes the one element of a bag. Raises Refused."""
         old, new = earlier.types[name], self.program.types[name]
+        if isinstance(old, Map) and isinstance(new, Map):
+            entries = [
+                (self.carried_value(old.key, new.key, key), self.carried_value(old.value, new.value, value))
+                for key, value in stored.values()
+            ]
+            return {canonical(shown(key)): [key, value] for key, value in entries}
         values = stored if earlier.cells[name] is Cell.BAG else [stored]
         carried = [self.carried_value(old, new, value) for value in values]
         return carried if self.program.cells[name] is Cell.BAG else carried[0]

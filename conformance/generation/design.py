@@ -195,10 +195,14 @@ def _cost(row: Row, seed: int) -> int:
 
 
 def _waiting(timeline: Schedule, kind: Kind, factors: Factors) -> list[Row]:
-    """One recovery a row: each takes processing time that no wait counts."""
+    """One recovery a row: each takes processing time that no wait counts. One restart is while all lives, and one when
+    some has expired."""
     empty: tuple[Part, ...] = ((EMPTY_BUNDLE, 0),)
+    parts: list[Part] = [*((p, 0) for p in RECOVERIES), (RESTART, RESTART.levels - 1)]
     found = [
-        Row(timeline, kind, (*(empty if p is RETRY else ()), (p, 0))) for p in RECOVERIES if p in factors.expressible
+        Row(timeline, kind, (*(empty if part[0] is RETRY else ()), part))
+        for part in parts
+        if part[0] in factors.expressible
     ]
     return found if RETRY in factors.expressible else [*found, Row(timeline, kind, empty)]
 

@@ -1,5 +1,6 @@
 """The suite of an engine for mutants: which guarantees a mutant breaks on it. A case that a mutant answers as the
-reference does breaks nothing, because nothing accuses the reference: only the other cases are judged."""
+reference does breaks nothing, because nothing accuses the reference but its reading of *late*: only the other cases are
+judged, by the guarantees that no reading breaks."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from conformance.generation.suite import Suite
 from conformance.judgement.batches import cells_asked, evidences
 from conformance.judgement.cell import MatrixCell
 from conformance.judgement.evidence import Runs, Tally, gather, puts_to_test
-from conformance.judgement.reference import reference_traces
+from conformance.judgement.reference import reference_traces, specified
 from conformance.judgement.verdict import conclude, not_expressible
 from conformance.model.case import Case, program_ref
 from conformance.model.engine import Capabilities, EngineInfo
@@ -72,8 +73,10 @@ class Bench:
         self.packs = packs_for(self.cases, can)
         self._specified = self._reference(self.cases)
         self._asked: dict[str, list[Asked]] = {}
+        accused = self._accused(scenarios)
         for scenario, guarantee, perturbation in cells_asked(scenarios, self._info):
-            if not_expressible(scenario, guarantee, perturbation, self._info) is None:
+            possible = not_expressible(scenario, guarantee, perturbation, self._info) is None
+            if possible and (scenario.id, guarantee.id) not in accused:
                 asked = self._asked.setdefault(program_ref(scenario.id, guarantee.program), [])
                 if not asked or asked[-1][1] is not guarantee:
                     asked.append(((scenario.id, guarantee.id), guarantee, set()))
@@ -201,6 +204,16 @@ class Bench:
         traces = engine.run(Pack((base,)), self._programs).traces | engine.run(Pack((alone,)), self._programs).traces
         said = gather(program, guarantee, [base, alone], Runs(traces), self._reference)
         return any(evidence.against for evidence in said.values())
+
+    def _accused(self, scenarios: list[Scenario]) -> frozenset[Row]:
+        """Guarantees that the engine breaks by its reading of *late* alone: they are broken whatever the mutant."""
+        if self._lateness == specified().capabilities.lateness:
+            return frozenset()
+        late = [case for case in self.cases if not all(arrival.on_time for arrival in case.schedule.arrivals)]
+        cases = [*dict.fromkeys([*(case for case in self.cases if case.id in {one.base for one in late}), *late])]
+        runs = Runs(traces={case.id: self._specified[case.id] for case in cases})
+        found = evidences(scenarios, cases, runs, self._info, self._reference)
+        return frozenset((scenario.id, guarantee.id) for scenario, guarantee, _, said in found if said.against)
 
     def accusations(self, scenario: Scenario) -> Iterator[MatrixCell]:
         """The cells of a scenario, unconfirmed, that are violated or in error where the reference runs the suite."""

@@ -24,6 +24,10 @@ SCRIPTS = "scripts"
 """The cell that keeps the window and the calls of each timer's callback."""
 
 
+READING = ("get", "items")
+"""What reads a cell."""
+
+
 def time_of(call: Call, now: int) -> int:
     """The time (ms) for which a call sets a timer."""
     ms: int = call[2]
@@ -82,6 +86,8 @@ class Read:
         renewed: whether something that it should give is older than a wait.
         expired: whether something would be given, had it not expired.
         shared: whether another key of the case calls the cell, too.
+        beside: whether another window of the key has written the cell by then, and timers of both have fired in one
+            advance.
     """
 
     key: str
@@ -97,10 +103,11 @@ class Read:
     renewed: bool = False
     expired: bool = False
     shared: bool = False
+    beside: bool = False
 
     @property
     def reads(self) -> bool:
-        return self.call[1] in ("get", "items")
+        return self.call[1] in READING
 
     @property
     def script(self) -> bool:
@@ -125,6 +132,7 @@ class Firing:
         early: whether it fired before the watermark reached its time.
         nested: whether a timer's callback set it.
         rivals: whether the key has or had another timer.
+        beside: whether a timer of another window of the key fired in the advance that makes it due.
     """
 
     key: str
@@ -135,6 +143,7 @@ class Firing:
     fired: bool
     nested: bool
     rivals: bool
+    beside: bool = False
 
     @property
     def once(self) -> Finding:
@@ -178,7 +187,7 @@ class Model:
             pass
         elif what == "off":
             self.timers.pop(slot(name, arguments[0]), None)
-        elif what in ("get", "items"):
+        elif what in READING:
             yield from self._read(callback, call, gave)
         else:
             yield self._answer(callback, call, gave, None)
@@ -307,13 +316,20 @@ def followed(run: Observation, declared: Declared) -> Iterator[Read | Firing]:
             if "said" in emission.value:
                 continue
             windows.setdefault(emission.value["window"], []).append(emission)
-        for mine in windows.values():
-            yield from _of_one(run, key, mine, Model(declared, shared))
+        for window, mine in windows.items():
+            others = [e for other in windows if other != window for e in windows[other]]
+            yield from _of_one(run, key, mine, Model(declared, shared), others)
 
 
-def _of_one(run: Observation, key: str, emissions: list[Emission], model: Model) -> Iterator[Read | Firing]:
+def _of_one(
+    run: Observation, key: str, emissions: list[Emission], model: Model, others: list[Emission]
+) -> Iterator[Read | Firing]:
+    """``others``: the emissions of the key's other windows."""
     schedule = run.case.schedule
     end = schedule.advances[-1]
+    beside = {e.step for e in others if "timer" in e.value}
+    together = min((e.step for e in emissions if "timer" in e.value and e.step in beside), default=end.id + 1)
+    wrote = [(e.step, call[0]) for e in others for call in parsed(e.value["did"]) if call[1] not in READING]
     for number, emission in enumerate(emissions):
         value, now = emission.value, schedule.elapsed[emission.step]
         callback = Callback(key, number, now, value["window"], value.get("fired", value.get("at")), "timer" in value)
@@ -322,11 +338,15 @@ def _of_one(run: Observation, key: str, emissions: list[Emission], model: Model)
             set_for, nested = model.timers.pop(name, (None, False))
             # Where the input is bounded, its end makes every timer fire.
             early = emission.step < end.id if due is None else due > emission.step
-            yield Firing(key, name, callback.time, set_for, early, True, nested, len(model.known) > 1)
+            rivals = len(model.known) > 1
+            yield Firing(key, name, callback.time, set_for, early, True, nested, rivals, due in beside)
             if set_for is not None:
                 yield from model.answered(callback, [SCRIPTS, "get", name], [callback.window, value["did"]])
         for call, gave in zip(parsed(value["did"]), value["gave"], strict=False):
-            yield from model.answered(callback, call, gave)
+            for read in model.answered(callback, call, gave):
+                written = any(step <= emission.step and cell == read.cell for step, cell in wrote)
+                yield replace(read, beside=written and emission.step >= together)
     for name, (time, nested) in model.timers.items():
         if time <= end.watermark:
-            yield Firing(key, name, time, time, False, False, nested, len(model.known) > 1)
+            rivals, due = len(model.known) > 1, schedule.due(time)
+            yield Firing(key, name, time, time, False, False, nested, rivals, due in beside)

@@ -1,14 +1,29 @@
-"""Programs whose next version keeps another kind of state, or has timers that go by another time."""
+"""Programs whose next version keeps another kind of state, has timers that go by another time, or keeps lists, maps and
+timers beside a new variable."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
+from typing import ClassVar
 
 from conformance.model.next_version import Versioned, ended_well
 from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
-from conformance.model.scenario import Finding, Observation
+from conformance.model.scenario import Finding, Observation, Source
 from conformance.model.schedule import Event
 from conformance.model.types import Long, Map, String
+from conformance.scenarios.documents import SPARK_TWS
+from conformance.scenarios.state.next_operators import of_changes
+
+TIMEOUT = of_changes("Any change to the schema of the user-defined state and the type of timeout is not allowed")
+ACROSS = SPARK_TWS.says(
+    "allows for state variables to be added and removed across different runs of the same streaming query",
+    "Evolution across state variables",
+    "evolution-across-state-variables",
+)
+
+SOON = 1_000
+"""How far (ms) behind its element a timer is set that is due at the end."""
 
 AHEAD = 10**9
 """How far (ms) ahead of its element a timer is set: it is never due."""
@@ -68,6 +83,35 @@ class Reminded(Clocked):
         super().on_event(event, state, timers, emit)
 
 
+class Collected(Versioned):
+    """Ids of elements in a list and in a map, and a timer for each element."""
+
+    cells: ClassVar = {"listed": Cell.BAG, "mapped": Cell.MAP}
+    types: ClassVar = {"listed": String(), "mapped": Map(String(), Long())}
+    timers = ("due",)
+
+    def on_event(self, event: Event, state: State, timers: Timers, emit: Emit) -> None:
+        listed, mapped = [*state.listed.get()], [key for key, _ in state.mapped.items()]
+        state.listed.add(event.id)
+        state.mapped.put(event.id, 1)
+        timers.set("due", event.event_time + SOON, event.id)
+        emit({"id": event.id, "listed": listed, "mapped": mapped})
+
+    def on_timer(self, timer: Timer, state: State, timers: Timers, emit: Emit) -> None:
+        emit({"fired": timer.tag})
+
+
+class CollectedAndMore(Collected):
+    """A variable is added in front of the others."""
+
+    cells: ClassVar = {"more": Cell.VALUE, **Collected.cells}
+    types: ClassVar = {"more": Long(), **Collected.types}
+
+
+class FirstCollected(Collected):
+    next_versions: ClassVar = {"variable added to collections": CollectedAndMore()}
+
+
 def keys_on_both_sides(run: Observation) -> Iterator[tuple[str, int, bool]]:
     """(key, its elements before the restart, whether it has others behind) of the keys with elements before."""
     begun = run.case.schedule.restart
@@ -109,12 +153,36 @@ def fires_no_old_timer(run: Observation) -> Iterator[Finding]:
             )
 
 
-KINDS: dict[str, tuple[Program, str, str, Callable[[Observation], Iterator[Finding]]]] = {
+def keeps_all(run: Observation) -> Iterator[Finding]:
+    """Exercised by a refusal, and by a key with elements before the restart: each element behind finds those in the
+    list and in the map, once, and the timer of each fires once, behind the restart."""
+    if ended := [*run.values("refused"), *run.values("failed")]:
+        yield from ended_well(ended)
+        return
+    begun = run.case.schedule.restart
+    for key, before, _ in keys_on_both_sides(run):
+        kept = [arrival.event.id for arrival in run.arrivals_by_key[key][:before]]
+        told = [e for e in run.of_key(key) if e.step > begun]
+        fired = Counter(e.value["fired"] for e in told if "fired" in e.value)
+        yield all(fired[name] == 1 for name in kept) or (
+            f"the next version went on without a word: key {key} has timers of {kept}, of which fired {dict(fired)}"
+        )
+        for emission in (e for e in told if "id" in e.value):
+            for where in ("listed", "mapped"):
+                found = Counter(emission.value[where])
+                yield all(found[name] == 1 for name in kept) or (
+                    f"the next version went on without a word: key {key} had {kept} {where} before the restart, and "
+                    f"found {emission.value[where]}"
+                )
+
+
+KINDS: dict[str, tuple[Program, str, str, Callable[[Observation], Iterator[Finding]], Source]] = {
     "lists": (
         Listed(),
         "list made a map",
         "where a list becomes a map, the next version refuses the list",
         refuses_the_list,
+        TIMEOUT,
     ),
     "reminders": (
         Reminded(),
@@ -122,6 +190,15 @@ KINDS: dict[str, tuple[Program, str, str, Callable[[Observation], Iterator[Findi
         "where timers go by processing time and no longer by event time, the next version refuses, or goes on with all "
         "that was kept, and no old timer fires",
         fires_no_old_timer,
+        TIMEOUT,
+    ),
+    "collections": (
+        FirstCollected(),
+        "variable added to collections",
+        "where a state variable is added beside a list and a map, the next version refuses, or goes on with all that "
+        "they held, and each timer fires once",
+        keeps_all,
+        ACROSS,
     ),
 }
-"""Program -> itself, its change, the claim about it, and what decides it."""
+"""Program -> itself, its change, the claim about it, what decides it, and who speaks of such a change."""

@@ -21,7 +21,7 @@ from conformance.model.types import Int, Long, Refused, String, Struct, Type, sh
 from conformance.model.values import Json, canonical
 from conformance.scenarios.documents import SPARK_TWS
 from conformance.scenarios.state.damaged_checkpoints import RECOVERY
-from conformance.scenarios.state.next_kinds import KINDS
+from conformance.scenarios.state.next_kinds import ACROSS, KINDS, TIMEOUT
 from conformance.scenarios.state.next_operators import DOMAINS, EXCHANGES, PROGRAMS, of_changes
 from conformance.scenarios.state.next_operators import goes_on as answers_anew
 from conformance.scenarios.state.next_settings import AROUND
@@ -35,13 +35,8 @@ WITHIN = _says(
     "it's possible for you to evolve this case class by adding/removing/widening fields",
     "Evolution within a state variable",
 )
-TIMEOUT = of_changes("Any change to the schema of the user-defined state and the type of timeout is not allowed")
 MAPPING = of_changes("Any change within the user-defined state-mapping function are allowed")
 KEY_SIDE = _says("Key side state schema evolution is not supported", "State Schema Evolution")
-ACROSS = _says(
-    "allows for state variables to be added and removed across different runs of the same streaming query",
-    "Evolution across state variables",
-)
 
 AMOUNTS = {
     "one": 1,
@@ -397,8 +392,8 @@ SCENARIO = Scenario(
             for name, change in CHANGES.items()
         ),
         *(
-            Guarantee(claim, name, decides, needs=frozenset({Feature.NEXT_VERSION}), source=TIMEOUT, change=change)
-            for name, (_, change, claim, decides) in KINDS.items()
+            Guarantee(claim, name, decides, needs=frozenset({Feature.NEXT_VERSION}), source=source, change=change)
+            for name, (_, change, claim, decides, source) in KINDS.items()
         ),
         *(
             Guarantee(

@@ -6,6 +6,7 @@ agree with ``current_timestamp()`` before the operator, and no time, since no tw
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 
 from conformance.model.equivalence import Equivalence
@@ -53,6 +54,13 @@ def agrees(expression: str) -> Callable[[Observation], Iterator[Finding]]:
     return predicate
 
 
+def comes_out_once(run: Observation) -> Iterator[Finding]:
+    came = Counter((emission.key, emission.value["id"]) for emission, _ in run.tagged("agree"))
+    for arrival in run.on_time:
+        found = came[arrival.event.key, arrival.event.id]
+        yield found == 1 or f"element {arrival.event.id} of key {arrival.event.key} came out {found} times"
+
+
 SCENARIO = Scenario(
     name="current time",
     summary="Put out which expressions for the current time agree with current_timestamp(), for each element.",
@@ -60,13 +68,16 @@ SCENARIO = Scenario(
     domain={"one time": Domain(offsets=(1, 500, 20_000), keys=2, events=6)},
     stable_under={"one time": promise(RECOVERIES, Equivalence.SAME_MULTISET)},
     planned=False,
-    guarantees=tuple(
-        Guarantee(
-            f"{expression} is the time of current_timestamp() in its micro-batch",
-            "one time",
-            agrees(expression),
-            source=source,
-        )
-        for expression, source in EXPRESSIONS.items()
+    guarantees=(
+        *(
+            Guarantee(
+                f"{expression} is the time of current_timestamp() in its micro-batch",
+                "one time",
+                agrees(expression),
+                source=source,
+            )
+            for expression, source in EXPRESSIONS.items()
+        ),
+        Guarantee("each on-time element comes out once", "one time", comes_out_once),
     ),
 )

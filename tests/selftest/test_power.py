@@ -51,6 +51,12 @@ def test_a_mutant_answers_the_very_cases_that_the_engine_is_given():
     assert power_of("beam-fnapi", VALUE_STATE, ["clear-does-nothing"], Asked(1, 3)).packs < power.packs
 
 
+def test_what_a_reading_of_late_breaks_catches_no_bug():
+    """beam-direct drops nothing as late. That breaks guarantees of late data, which says nothing of timers."""
+    power = power_of("beam-direct", load_scenarios(["late-data"]), ["timers-in-reverse"], Asked(1, 1))
+    assert (power.caught, power.missed) == ({}, ("timers-in-reverse",))
+
+
 def test_several_engines_are_measured_as_each_is_alone():
     mutants, names = ["clear-does-nothing", "state-lost-on-restart", "ttl-ignored"], ["reference", "beam-fnapi"]
     several = powers_of(names, VALUE_STATE, mutants, Asked(1))

@@ -7,7 +7,7 @@ Each function takes a schedule and a source of randomness, and returns None wher
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from random import Random
 
@@ -159,15 +159,28 @@ def _first_bundle(schedule: Schedule) -> int:
     return next((n for n, step in enumerate(schedule.steps) if isinstance(step, Deliver) and not step.initial), 0)
 
 
+def _waits(schedule: Schedule) -> list[int]:
+    """The places behind the waits before the last bundle."""
+    before = schedule.steps[: schedule.steps.index(schedule.bundles[-1])]
+    return [place for place, step in enumerate(before, 1) if isinstance(step, Wait)]
+
+
 def restart(schedule: Schedule, random: Random) -> Schedule:
     """Restart once, twice or three times, anywhere after the first bundle. Where the schedule waits, restart once,
-    because a restart takes processing time that no wait counts, and before the last bundle, which shows what is left.
-    The job must keep its state, its timers and its watermark."""
-    end = schedule.steps.index(schedule.bundles[-1]) + 1 if schedule.waits else len(schedule.steps)
+    because a restart takes processing time that no wait counts; between two waits, if there are two: what was written
+    before has lived for a while, and its time may have passed when the last bundle shows what is left. The job must
+    keep its state, its timers and its watermark."""
+    places, waits = range(_first_bundle(schedule) + 1, len(schedule.steps)), _waits(schedule)
+    if schedule.waits:
+        last = schedule.steps.index(schedule.bundles[-1])
+        places = range(waits[0], waits[-1]) if len(waits) > 1 else range(places.start, last + 1)
+    return _restarted(schedule, random, places, 1 if schedule.waits else random.randint(1, RESTARTS))
+
+
+def _restarted(schedule: Schedule, random: Random, places: Iterable[int], times: int) -> Schedule:
     # Nothing comes between a failure, or a coalesced advance, and its bundle.
-    places = [place for place in range(_first_bundle(schedule) + 1, end) if not schedule.steps[place - 1].binds_next]
-    times = 1 if schedule.waits else random.randint(1, RESTARTS)
-    for place in sorted(random.sample(places, min(times, len(places))), reverse=True):
+    free = [place for place in places if not schedule.steps[place - 1].binds_next]
+    for place in sorted(random.sample(free, min(times, len(free))), reverse=True):
         schedule = _inserted(schedule, place, Restart(0))
     return schedule
 
@@ -178,7 +191,10 @@ def restart_before(schedule: Schedule, random: Random) -> Schedule:
 
 
 def restart_behind(schedule: Schedule, random: Random) -> Schedule:
-    """Restart right behind each advance between bundles, too, when timers have fired and state has been cleared."""
+    """Restart right behind each advance between bundles, too, when timers have fired and state has been cleared. Where
+    the schedule waits, restart right behind the last wait before a bundle alone, when state has expired."""
+    if waits := _waits(schedule):
+        return _restarted(schedule, random, waits[-1:], 1)
     schedule = restart(schedule, random)
     for advance in reversed(schedule.advances[1:-1]):
         place = schedule.steps.index(advance) + 1
@@ -228,10 +244,11 @@ group kill one job after the other."""
 def crash(groups: Sequence[Sequence[str]]) -> Callable[[Schedule, Random], Schedule | None]:
     def crash(schedule: Schedule, random: Random) -> Schedule | None:
         """Kill the job at these points of some bundles, none of which fails. Where the schedule waits, kill it once,
-        because a new job takes processing time that no wait counts."""
+        because a new job takes processing time that no wait counts, and in a bundle that finds state."""
         kinds = (FailOnce, SinkFails, Crash)
         failing = {schedule.bundle_after(step).id for step in schedule.steps if isinstance(step, kinds)}
         bundles = within_reach(schedule)
+        bundles = bundles[ANY_LATER] or bundles if schedule.waits else bundles
         order = [bundle for bundle in random.sample(bundles, len(bundles)) if bundle.id not in failing]
         if not order:
             return None

@@ -61,6 +61,7 @@ from conformance.model.schedule import (
     Restart,
     Schedule,
     SinkFails,
+    Wait,
     renumbered,
 )
 from conformance.model.steps import CRASH_POINTS, DONE_POINTS
@@ -449,9 +450,26 @@ def test_a_schedule_that_waits_is_restarted_once_after_its_first_bundle():
     """Each restart takes processing time."""
     [timeline] = draw_timelines(1)[Family.WAITING]
     for seed in range(10):
-        for level in (0, 1):
+        for level in range(RESTART.levels):
             steps = RESTART.twin(Case("s", "p", timeline), seed, level).schedule.steps
-            assert [isinstance(step, Restart) for step in steps[2 + level :]].count(True) == 1
+            assert [isinstance(step, Restart) for step in steps[2 + (level == 1) :]].count(True) == 1
+
+
+def test_a_schedule_that_waits_is_restarted_while_state_lives_and_when_it_has_expired():
+    """What is written in the first bundle lives for one wait and not for two."""
+    [timeline] = draw_timelines(1)[Family.WAITING]
+    for seed in range(10):
+        for level, waits in ((0, 1), (RESTART.levels - 1, 2)):
+            steps = RESTART.twin(Case("s", "p", timeline), seed, level).schedule.steps
+            place = next(n for n, step in enumerate(steps) if isinstance(step, Restart))
+            assert sum(isinstance(step, Wait) for step in steps[:place]) == waits
+            assert any(isinstance(step, Deliver) for step in steps[place:])
+
+
+def test_a_job_whose_schedule_waits_is_killed_when_it_has_state():
+    [timeline] = draw_timelines(1)[Family.WAITING]
+    for seed in range(10):
+        assert min(_kills(CRASH.twin(Case("s", "p", timeline), seed).schedule)) > timeline.bundles[0].id
 
 
 def test_a_job_is_restarted_several_times():

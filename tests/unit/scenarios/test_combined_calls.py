@@ -140,3 +140,46 @@ def test_a_timer_whose_calls_are_lost_is_told_in_each_program(program):
 def test_one_fault_speaks_once():
     told = judged(asked([("a", "bag_a add 1; bag_a add 2; bag_a get")], [("a", "bag_a get")]), AddsOnce)
     assert "what an element's callback wrote, the key's next callbacks read" not in told
+
+
+class WindowsOfAnAdvanceShareLists(CaseRun):
+    """Of two windows whose timers fire in one advance, the second finds the lists of the first."""
+
+    before = None
+
+    def fire(self, timer, time):
+        scope = timer[:2]
+        if self.before not in (None, scope):
+            self.state[scope]["bag_a"] = self.state[self.before].get("bag_a", [])
+        super().fire(timer, time)
+        self.before = scope
+
+
+class LaterWindowLosesTimers(CaseRun):
+    """A timer that fires takes those of later windows with it that are due at its time."""
+
+    def fire(self, timer, time):
+        super().fire(timer, time)
+        for other, due in [*self.timers.items()]:
+            if due == time and other[1] > timer[1]:
+                del self.timers[other]
+
+
+@pytest.mark.parametrize(
+    ("bug", "claim"),
+    [
+        (WindowsOfAnAdvanceShareLists, "windows of a key whose timers fire in one advance keep their cells apart"),
+        (LaterWindowLosesTimers, "timers of other windows of a key do not keep a timer from firing"),
+    ],
+)
+def test_windows_whose_timers_fire_in_one_advance_are_told_apart(bug, claim):
+    """A window of one element with a value in its list, and one with another."""
+    one, other = (f'bag_a add {n}; x to 20000 "" (bag_a get)' for n in (1, 2))
+    steps = (
+        Advance(0, 1_000_000),
+        Deliver(1, (Event("e1", "a", one, 1_000_001), Event("e2", "a", other, 1_005_001))),
+        Advance(2, 1_020_000),
+    )
+    case = Case(SCENARIO.id, "in windows", Schedule(steps))
+    assert judged(case) == {}
+    assert f"{claim} (in windows)" in judged(case, bug)

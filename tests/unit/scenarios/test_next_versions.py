@@ -75,7 +75,7 @@ def test_the_reference_keeps_state_under_another_query_and_other_settings(change
 def of_kind(program, emissions=None):
     """The findings about a program with another kind of state or time behind: two keys before the restart, one behind,
     on the reference, or with these emissions."""
-    _, _, _, decides = KINDS[program]
+    _, _, _, decides, _ = KINDS[program]
     slots = [bundle.id for bundle in SUCCEEDED.bundles]
     rows = dict(zip(slots, ([Event(f"e{key}", key, None, START + 1) for key in "ab"], [A_LATER], []), strict=True))
     case = Case("next-versions", program, SUCCEEDED.with_bundles(rows))
@@ -97,6 +97,19 @@ def test_a_timer_in_event_time_does_not_fire_in_processing_time():
     assert of_kind("reminders", [Emission("a", {"id": "later", "before": 0}, 3)]) == [False, True]
     assert of_kind("reminders", [kept, Emission("b", {"fired": "due"}, 4)]) == [True, False]
     assert of_kind("reminders", [Emission("a", {"refused": "NO"}, 2)]) == [True]
+
+
+def test_lists_maps_and_timers_are_kept_beside_a_new_variable():
+    def later(listed, mapped):
+        return Emission("a", {"id": "later", "listed": listed, "mapped": mapped}, 3)
+
+    fired = [Emission(key, {"fired": f"e{key}"}, 5) for key in "ab"]
+    assert of_kind("collections") == of_kind("collections", [later(["ea"], ["ea"]), *fired]) == [True] * 4
+    assert of_kind("collections", [later([], ["ea"]), *fired]) == [True, False, True, True]
+    assert of_kind("collections", [later(["ea"], ["ea", "ea"]), *fired]) == [True, True, False, True]
+    assert of_kind("collections", [later(["ea"], ["ea"]), fired[0]]) == [True, True, True, False]
+    assert of_kind("collections", [later(["ea"], ["ea"]), fired[0], *fired]) == [False, True, True, True]
+    assert of_kind("collections", [Emission("a", {"refused": "NO"}, 2)]) == [True]
 
 
 def test_programs_with_next_versions_run_as_jobs_of_their_own():

@@ -3,6 +3,7 @@ written by hand."""
 
 import json
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from drawn import suite_of
@@ -34,6 +35,7 @@ from conformance.model.trace import Emission, Trace
 from conformance.plugins.registry import load_engine, load_scenarios
 from conformance.scenarios.state import initial_state as initial
 from conformance.scenarios.state import state_ttl as ttl
+from conformance.scenarios.time import current_time
 from conformance.scenarios.time import processing_time_timers as timers
 
 START = 1_000
@@ -315,6 +317,7 @@ def test_an_expiry_that_is_told_is_noticed_where_no_element_comes_any_more():
         (timers.fires_when_its_time_has_come, [["set"], [], []], [(1, 4)], [(1, 6)]),
         (timers.a_moved_timer, [["set"], ["set"], []], [(2, 6)], [(1, 4)]),
         (timers.a_cleared_timer, [["set"], ["cancel"], []], [], [(1, 4)]),
+        (partial(timers.a_cleared_timer, later=True), [["set"], ["cancel"], []], [], [(1, 4)]),
         (timers.without_new_data, [["set"], [], []], [(1, 4)], []),
     ],
 )
@@ -363,10 +366,38 @@ def test_other_keys_start_empty():
         assert (list(initial.others_start_empty(run)) == [True]) is stands
 
 
+def test_what_a_key_starts_with_is_read_as_it_was_given():
+    schedule = _schedule([("e1", None)], begin=[("e0", "an object")])
+    begun, other = {"b": [1, None]}, schedule.with_bundles({2: [Event("e1", "b", None, START + 1)]})
+
+    def told(begins, key, schedule, *found):
+        trace = Trace((Emission(key, {"of": "e1", "found": list(found)}, 2),))
+        findings = initial.comes_back(begins)(Observation(Case("s", "p", schedule), trace))
+        return [finding is True for finding in findings]
+
+    assert told(True, "a", schedule, begun, [begun, begun], [["k", begun]]) == [True]
+    assert told(True, "a", schedule, begun, [begun], [["k", begun]]) == [False]
+    assert told(True, "a", schedule, {"b": [1]}, [begun, begun], [["k", begun]]) == [False]
+    assert told(False, "b", other, initial.NOTHING, [], []) == [True]
+    assert told(False, "b", other, None, [], []) == [False]
+    assert told(True, "b", other, None, [], []) == told(False, "a", schedule, None, [], []) == []
+
+
 def test_where_one_output_a_call_is_to_be_seen_nobody_is_accused():
     """Of two elements in a call, the second finds what the first one left."""
     run = _begun(("e2", 11), bundles=((("e1", None), ("e2", None)),))
     assert list(initial.there_for_the_first_element(run)) == [True]
+
+
+def test_each_element_comes_out_once_beside_the_current_time():
+    schedule = _schedule([("e1", None)], [("e2", None)])
+
+    def told(*names):
+        run = _run(schedule, *(({"id": name, "agree": []}, 1) for name in names))
+        return [finding is True for finding in current_time.comes_out_once(run)]
+
+    assert told("e1", "e2") == [True, True]
+    assert told("e2", "e2") == [False, False]
 
 
 def test_a_pack_that_was_too_slow_is_run_in_halves():
