@@ -11,9 +11,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from hashlib import sha256
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from conformance.model.equivalence import Equivalence
+from conformance.model.feature import Feature
 from conformance.model.perturbation import BUNDLINGS, INTERLEAVE, RECOVERIES, RENAMINGS
 from conformance.model.program import Cell, Emit, FixedWindows, Program, State, Timer, Timers
 from conformance.model.scenario import OURS, Domain, Finding, Guarantee, Observation, Scenario, Source, promise
@@ -34,7 +35,7 @@ from conformance.model.types import (
     shown,
 )
 from conformance.model.values import Json
-from conformance.scenarios.calls.language import SETTING, Call, Calls, Language, Pool, parsed, spelled
+from conformance.scenarios.calls.language import CHANGING, SETTING, Call, Calls, Language, Pool, parsed, spelled
 from conformance.scenarios.calls.model import NOTHING, SCRIPTS, Declared, Firing, Read, followed, ordered, slot, time_of
 from conformance.scenarios.documents import BEAM_MAP, BEAM_TIMER, REMOVE
 from conformance.scenarios.typed.typed_samples import SAMPLES
@@ -71,7 +72,7 @@ class CombinedCalls(Program):
 
     def on_timer(self, timer: Timer, state: State, timers: Timers, emit: Emit) -> None:
         name = slot(timer.name, timer.tag)
-        window, calls = state.scripts.get(name, [0, ""])
+        window, calls = state.scripts.get(name, [0, ""]) if SCRIPTS in self.cells else (0, "")
         self.say(parsed(calls), name, timer.time, emit)
         gave = [self.do(call, timer.time, window, state, timers) for call in parsed(calls)]
         emit({"timer": name, "fired": timer.time, "window": window, "did": calls, "gave": gave})
@@ -87,9 +88,10 @@ class CombinedCalls(Program):
         promise, and left out."""
         name, what, *arguments = call
         if what in SETTING:
-            _, tag, calls = arguments
-            state.scripts.put(slot(name, tag), [window, spelled(calls)])
-            timers.set(name, time_of(call, time), tag)
+            tag = arguments[1:2]
+            for script in arguments[2:]:
+                state.scripts.put(slot(name, *tag), [window, spelled(script)])
+            timers.set(name, time_of(call, time), *tag)
             return None
         if what == "off":
             timers.clear(name, *arguments)
@@ -100,6 +102,11 @@ class CombinedCalls(Program):
         try:
             if what == "items":
                 return ordered([self.told(key), self.told(value)] for key, value in cell.items())
+            if what == "twice":
+                return [*cell.items()] == [*cell.items()]
+            if what in CHANGING:
+                change(cell, what, *values)
+                return None
             if what != "get":
                 getattr(cell, what)(*values)
                 return None
@@ -126,6 +133,17 @@ class CombinedCalls(Program):
         if isinstance(found, str) and len(found) > LONG:
             return {"characters": len(found), "digest": sha256(found.encode("utf-8", "surrogatepass")).hexdigest()[:12]}
         return [self.told(each) for each in found] if isinstance(found, list | tuple) else found
+
+
+def change(cell: Any, what: str, *values: Any) -> None:
+    """Change a list in place: one that the cell gives, or one that is written into it first."""
+    *written, more = values
+    found = written[0] if written else cell.get([])
+    if written:
+        cell.set(found)
+    found.append(more)
+    if what == "extend":
+        cell.set(found)
 
 
 class CallsInWindows(CombinedCalls):
@@ -238,20 +256,20 @@ Law = Callable[[Found], Callable[[Observation], Iterator[Finding]]]
 """What a program's reads and firings are -> the predicate that asks about those that put the law to the test."""
 
 
-def calls(law: Callable[[Read], bool]) -> Law:
+def calls(law: Callable[[Read], bool], right: Callable[[Read], Finding] = Read.right) -> Law:
     """Asks about the answers to calls for which this holds."""
 
     def of(found: Found) -> Callable[[Observation], Iterator[Finding]]:
         def predicate(run: Observation) -> Iterator[Finding]:
-            return (seen.right for seen in run.once(found) if isinstance(seen, Read) and law(seen))
+            return (right(seen) for seen in run.once(found) if isinstance(seen, Read) and law(seen))
 
         return predicate
 
     return of
 
 
-def reads(law: Callable[[Read], bool]) -> Law:
-    return calls(lambda read: read.reads and law(read))
+def reads(law: Callable[[Read], bool], right: Callable[[Read], Finding] = Read.right) -> Law:
+    return calls(lambda read: read.reads and law(read), right)
 
 
 def firings(law: Callable[[Firing], bool], right: Callable[[Firing], Finding]) -> Law:
@@ -322,107 +340,106 @@ PUT = Source(
     "Beam Java API, MapState.put", "Associates the specified value with the specified key in this state", BEAM_MAP
 )
 
-OF_CELLS: tuple[tuple[str, Law, Source], ...] = (
-    ("a value cell gives what was last written to it", holds(Cell.VALUE), OURS),
-    ("a bag gives each element that was added since it was emptied, and no other", holds(Cell.BAG), OURS),
-    ("a map gives for a key what was last put for it", holds(Cell.MAP), PUT),
-    ("an iteration of a map gives each entry once", holds(Cell.MAP, "items"), OURS),
-    (
+
+class Asked(NamedTuple):
+    """A sentence about a program, and the law that decides it."""
+
+    claim: str
+    law: Law
+    source: Source = OURS
+    needs: frozenset[Feature] = frozenset()
+
+
+OF_CELLS: tuple[Asked, ...] = (
+    Asked("a value cell gives what was last written to it", holds(Cell.VALUE)),
+    Asked("a bag gives each element that was added since it was emptied, and no other", holds(Cell.BAG)),
+    Asked("a map gives for a key what was last put for it", holds(Cell.MAP), PUT),
+    Asked("an iteration of a map gives each entry once", holds(Cell.MAP, "items")),
+    Asked(
         "a map gives nothing for a key that was removed",
         reads(lambda read: read.kind is Cell.MAP and "remove" in read.written.calls),
         REMOVE,
     ),
-    ("a cell that nothing was written to reads as empty", reads(lambda read: read.written.callback < 0), OURS),
-    (
+    Asked("a cell that nothing was written to reads as empty", reads(lambda read: read.written.callback < 0)),
+    Asked(
         "a cell that was emptied reads as never written",
         reads(lambda read: read.written.callback >= 0 and read.empty and not read.expired),
-        OURS,
     ),
-    (
-        "a read sees what its own callback wrote before",
-        reads(lambda read: read.written.callback == read.callback),
-        OURS,
-    ),
-    (
+    Asked("a read sees what its own callback wrote before", reads(lambda read: read.written.callback == read.callback)),
+    Asked(
         "several calls of one callback on one cell act in their order",
         reads(lambda read: read.written.callback == read.callback and len(read.written.calls) > 1),
-        OURS,
     ),
-    (
+    Asked(
         "what a callback wrote, the key's next callbacks read",
         reads(lambda read: -1 < read.written.callback < read.callback),
-        OURS,
     ),
-    ("a write to a cell changes no other cell of its kind", reads(lambda read: read.written.others_since), OURS),
-    ("a write under a key changes no cell of another key", reads(lambda read: read.shared), OURS),
+    Asked("a write to a cell changes no other cell of its kind", reads(lambda read: read.written.others_since)),
+    Asked("a write under a key changes no cell of another key", reads(lambda read: read.shared)),
 )
 
-OF_JSON: tuple[tuple[str, Law, Source], ...] = (
-    ("a set gives each of its elements once", holds(Cell.SET), OURS),
-    ("a sum is that of the numbers that were added since it was cleared", holds(Cell.COMBINING), OURS),
-    ("a null comes back as a null from a value, a bag and a map", gives(lambda value: value is None), OURS),
-    ("a number comes back as it was written, whole or a fraction", gives(is_number), OURS),
-    (
+OF_JSON: tuple[Asked, ...] = (
+    Asked("a set gives each of its elements once", holds(Cell.SET)),
+    Asked("a sum is that of the numbers that were added since it was cleared", holds(Cell.COMBINING)),
+    Asked("a null comes back as a null from a value, a bag and a map", gives(lambda value: value is None)),
+    Asked("a number comes back as it was written, whole or a fraction", gives(is_number)),
+    Asked(
         "a text beyond ASCII comes back character by character",
         gives(lambda value: isinstance(value, str) and not value.isascii()),
-        OURS,
     ),
-    (
+    Asked(
         "a text of up to 64 KiB comes back whole",
         gives(lambda value: isinstance(value, dict) and "characters" in value),
-        OURS,
     ),
 )
 
-OF_TIMERS: tuple[tuple[str, Law, Source], ...] = (
-    (
+OF_TIMERS: tuple[Asked, ...] = (
+    Asked(
         "a timer fires once, for the time that it was last set to",
         firings(lambda seen: seen.set_for is not None and not seen.nested, lambda seen: seen.once),
         RESET,
     ),
-    (
+    Asked(
         "a timer that a timer's callback sets fires once, for its time",
         firings(lambda seen: seen.set_for is not None and seen.nested, lambda seen: seen.once),
-        OURS,
     ),
-    (
+    Asked(
         "timers of other names and tags do not keep a timer from firing",
         firings(lambda seen: seen.set_for is not None and not seen.nested and seen.rivals, lambda seen: seen.once),
-        OURS,
     ),
-    (
+    Asked(
         "a timer that was cleared, or moved, or has fired does not fire",
         firings(lambda seen: seen.fired, nothing_is_set),
-        OURS,
     ),
-    ("no timer fires before the watermark reaches its time", firings(lambda seen: seen.fired, not_early), OURS),
-    (
+    Asked("no timer fires before the watermark reaches its time", firings(lambda seen: seen.fired, not_early)),
+    Asked(
         "a timer's callback reads what was written before it",
         reads(lambda read: read.in_timer and read.written.callback < read.callback),
-        OURS,
     ),
-    (
+    Asked(
         "what a timer's callback wrote, the key's next callbacks read",
         reads(lambda read: -1 < read.written.callback < read.callback and read.written.by_timer),
-        OURS,
     ),
 )
 
 LAWS = {
     "calls": (*OF_CELLS, *OF_JSON, *OF_TIMERS),
     "in windows": (*OF_CELLS, *OF_TIMERS),
-    "typed": (*OF_CELLS, ("no call with a value that fits is refused", calls(lambda read: not read.reads), OURS)),
+    "typed": (*OF_CELLS, Asked("no call with a value that fits is refused", calls(lambda read: not read.reads))),
 }
 
 
-def guarantees(
-    name: str, program: CombinedCalls, laws: Iterable[tuple[str, Law, Source]], which: str = ""
-) -> Iterator[Guarantee]:
-    """The guarantees of a program by its name. ``which`` tells their claims from those of another program."""
+def laws_of(name: str, program: CombinedCalls, laws: Iterable[Asked], which: str = "") -> Iterator[Guarantee]:
+    """The laws of a program by its name, as guarantees. ``which`` tells their claims from those of another program."""
     declared = Declared(program.cells, program.ttl, lambda argument: program.told(program.meant(argument)))
     found = partial(followed, declared=declared)
-    for claim, law, source in laws:
-        yield Guarantee(claim + which, name, law(found), source=source)
+    for asked in laws:
+        yield Guarantee(asked.claim + which, name, asked.law(found), source=asked.source, needs=asked.needs)
+
+
+def guarantees(name: str, program: CombinedCalls, laws: Iterable[Asked], which: str = "") -> Iterator[Guarantee]:
+    """The guarantees of a program of calls in any combination."""
+    yield from laws_of(name, program, laws, which)
     yield Guarantee("each element is answered once, under its key" + which, name, every_element_is_answered)
     if program.says:
         yield Guarantee("what a callback puts out comes out as often" + which, name, every_number_comes_out)

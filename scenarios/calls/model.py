@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from conformance.model.program import Cell
 from conformance.model.scenario import Finding, Observation
@@ -30,7 +31,7 @@ def time_of(call: Call, now: int) -> int:
     return now + ms if call[1] == "in" else (now // ms + 1) * ms
 
 
-def slot(name: str, tag: str) -> str:
+def slot(name: str, tag: str = "") -> str:
     """What a timer is called in emissions and in the cell of scripts."""
     return f"{name} {tag}"
 
@@ -62,14 +63,26 @@ class Written:
     Attributes:
         callback: the number of the callback with the last write, -1 if there is none.
         calls: what was called in that callback, in order.
+        history: (number of the callback, what was called, for which entry) of every write, in order. The entry is ""
+            where the call is for the whole cell.
         others_since: whether another cell of the kind was written since.
     """
 
     entries: tuple[Entry, ...] = ()
     callback: int = -1
     calls: tuple[str, ...] = ()
+    history: tuple[tuple[int, str, str], ...] = ()
     by_timer: bool = False
     others_since: bool = False
+
+    @property
+    def last(self) -> str:
+        """The last call that wrote, "" for none."""
+        return self.calls[-1] if self.calls else ""
+
+    def callbacks(self, what: str) -> list[int]:
+        """The numbers of the callbacks that made a call, in order."""
+        return [number for number, called, _ in self.history if called == what]
 
 
 @dataclass(frozen=True)
@@ -77,7 +90,9 @@ class Read:
     """A call that answers: a read of a cell, or a call that was refused.
 
     Attributes:
+        gave: what it gave, without the order in which it gave it.
         wanted: what it should give.
+        listed: what it gave.
         empty: whether the cell should be empty.
         renewed: whether something that it should give is older than a wait.
         expired: whether something would be given, had it not expired.
@@ -93,6 +108,7 @@ class Read:
     callback: int
     written: Written
     in_timer: bool
+    listed: Json = None
     empty: bool = False
     renewed: bool = False
     expired: bool = False
@@ -107,7 +123,6 @@ class Read:
         """Whether it is the callback of a timer that reads its calls."""
         return self.cell == SCRIPTS
 
-    @property
     def right(self) -> Finding:
         if same(self.gave, self.wanted):
             return True
@@ -170,16 +185,19 @@ class Model:
         """Do a call that was answered so. Gives what the answer should have been, if anybody can say."""
         name, what, *arguments = call
         if what in SETTING:
-            timer, script = slot(name, arguments[1]), [callback.window, spelled(arguments[2])]
+            timer = slot(name, *arguments[1:2])
             self.timers[timer] = time_of(call, callback.time), callback.by_timer
             self.known.add(timer)
-            self._write(callback, SCRIPTS, "put", [timer, script])
+            for script in arguments[2:]:
+                self._write(callback, SCRIPTS, "put", [timer, [callback.window, spelled(script)]])
         elif what == "say":
             pass
         elif what == "off":
-            self.timers.pop(slot(name, arguments[0]), None)
+            self.timers.pop(slot(name, *arguments), None)
         elif what in ("get", "items"):
             yield from self._read(callback, call, gave)
+        elif what == "twice":
+            yield self._answer(callback, call, gave, True)
         else:
             yield self._answer(callback, call, gave, None)
             if not is_refusal(gave):
@@ -196,8 +214,10 @@ class Model:
         entries: Iterable[Entry]
         if what == "clear":
             entries = ()
-        elif what == "set":
-            entries = (("", value, now) for value in (shown[0] if kind is Cell.BAG else shown))
+        elif what in ("set", "lend"):
+            entries = (("", value, now) for value in (shown[0] if kind is Cell.BAG else shown[:1]))
+        elif what in ("change", "extend"):
+            entries = [("", [*_list_in(cell), shown[0]], now)] if what == "extend" else cell.entries
         elif kind is Cell.COMBINING:
             entries = [("", sum(value for _, value, _ in cell.entries) + shown[0], now)]
         elif kind is Cell.BAG:
@@ -207,12 +227,14 @@ class Model:
             kept = (entry for entry in cell.entries if entry[0] != key)
             entries = kept if what == "remove" else (*kept, (key, shown[-1], now))
         calls = (*(cell.calls if cell.callback == callback.number else ()), what)
-        self.cells[name] = Written(tuple(entries), callback.number, calls, callback.by_timer)
+        entry = canonical(shown[0]) if kind in (Cell.MAP, Cell.SET) and shown else ""
+        history = (*cell.history, (callback.number, what, entry))
+        self.cells[name] = Written(tuple(entries), callback.number, calls, history, callback.by_timer)
         for other, written in self.cells.items():
             if other != name and self.declared.cells[other] is kind and not written.others_since:
                 self.cells[other] = replace(written, others_since=True)
 
-    def _answer(self, callback: Callback, call: Call, gave: Json, wanted: Json, **more: bool) -> Read:
+    def _answer(self, callback: Callback, call: Call, gave: Json, wanted: Json, **more: Any) -> Read:
         name, shared = call[0], call[0] in self._shared
         kind, written = self.declared.cells[name], self.cells[name]
         number, by_timer = callback.number, callback.by_timer
@@ -228,7 +250,8 @@ class Model:
         given, wanted = seen(gave, kind, what), self._wanted(call, entries)
         old = any(age > 0 and (not ttl or age < ttl) for age in ages)
         expired = len(entries) < len(ages)
-        yield self._answer(callback, call, given, wanted, empty=not entries, renewed=old, expired=expired)
+        more = {"listed": gave, "empty": not entries, "renewed": old, "expired": expired}
+        yield self._answer(callback, call, given, wanted, **more)
         if not same(given, wanted) and not is_refusal(gave):
             self._learn(call, gave, callback.now)
 
@@ -266,6 +289,11 @@ class Model:
         elif kind in (Cell.VALUE, Cell.COMBINING):
             entries = [("", gave, now)] if gave != NOTHING else []
         self.cells[name] = replace(cell, entries=tuple(entries))
+
+
+def _list_in(cell: Written) -> list[Json]:
+    """The list that a value cell holds, an empty one if it holds none."""
+    return next((value for _, value, _ in cell.entries), [])
 
 
 PLAIN = (str, int, bool, type(None))
@@ -323,7 +351,7 @@ def _of_one(run: Observation, key: str, emissions: list[Emission], model: Model)
             # Where the input is bounded, its end makes every timer fire.
             early = emission.step < end.id if due is None else due > emission.step
             yield Firing(key, name, callback.time, set_for, early, True, nested, len(model.known) > 1)
-            if set_for is not None:
+            if set_for is not None and SCRIPTS in model.cells:
                 yield from model.answered(callback, [SCRIPTS, "get", name], [callback.window, value["did"]])
         for call, gave in zip(parsed(value["did"]), value["gave"], strict=False):
             yield from model.answered(callback, call, gave)
