@@ -35,7 +35,7 @@ from conformance.model.types import (
     shown,
 )
 from conformance.model.values import Json
-from conformance.scenarios.calls.language import CHANGING, SETTING, Call, Calls, Language, Pool, parsed, spelled
+from conformance.scenarios.calls.language import SETTING, Call, Calls, Language, Pool, parsed, spelled
 from conformance.scenarios.calls.model import NOTHING, SCRIPTS, Declared, Firing, Read, followed, ordered, slot, time_of
 from conformance.scenarios.documents import BEAM_MAP, BEAM_TIMER, REMOVE
 from conformance.scenarios.typed.typed_samples import SAMPLES
@@ -102,11 +102,6 @@ class CombinedCalls(Program):
         try:
             if what == "items":
                 return ordered([self.told(key), self.told(value)] for key, value in cell.items())
-            if what == "twice":
-                return [*cell.items()] == [*cell.items()]
-            if what in CHANGING:
-                change(cell, what, *values)
-                return None
             if what != "get":
                 getattr(cell, what)(*values)
                 return None
@@ -133,17 +128,6 @@ class CombinedCalls(Program):
         if isinstance(found, str) and len(found) > LONG:
             return {"characters": len(found), "digest": sha256(found.encode("utf-8", "surrogatepass")).hexdigest()[:12]}
         return [self.told(each) for each in found] if isinstance(found, list | tuple) else found
-
-
-def change(cell: Any, what: str, *values: Any) -> None:
-    """Change a list in place: one that the cell gives, or one that is written into it first."""
-    *written, more = values
-    found = written[0] if written else cell.get([])
-    if written:
-        cell.set(found)
-    found.append(more)
-    if what == "extend":
-        cell.set(found)
 
 
 class CallsInWindows(CombinedCalls):

@@ -14,15 +14,15 @@ The value of an event is a text of calls, with "; " between two of them. Their a
 of its callback; "to" sets it for the next multiple of 5,000 ms; "off" clears it. "say" puts a number out. ``{"long":
 N}`` in the place of a JSON value stands for a text of N characters.
 
-Some calls stand in named lists alone, see ``named_lists``. They are not drawn:
+Some calls stand in named lists alone, see ``named_lists``:
 
     cell change "v"; cell extend "v"; cell lend ["w"] "v"
     map_a twice
     x in 5000; x off
 
 "change" adds to a list that a value cell gives, and does not write it; "extend" writes it. "lend" writes a list and
-adds to it afterwards. "twice" says whether two iterations give the same in the same order. A timer without a tag and
-calls has a callback that does nothing.
+adds to it afterwards. "twice" says whether two iterations give the same in the same order. A timer without a tag has a
+callback that does nothing.
 """
 
 from __future__ import annotations
@@ -111,9 +111,6 @@ VALUES: tuple[tuple[Json, ...], ...] = (
 NUMBERS = (0, 1, -1, 7, 2**31, -(2**40), 2**53, 2**53 + 1)
 SETTING = ("in", "to")
 """What sets a timer."""
-
-CHANGING = ("change", "extend", "lend")
-"""What changes a list in place."""
 
 MULTIPLES = (5_000, 20_000)
 """Timers of several keys, windows and names are set for one instant, at which the watermark stops at times."""

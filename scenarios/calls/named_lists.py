@@ -11,22 +11,38 @@ from typing import ClassVar
 
 from conformance.model.equivalence import Equivalence
 from conformance.model.perturbation import BUNDLINGS, INTERLEAVE, RECOVERIES, RENAMINGS, WATERMARKINGS
-from conformance.model.program import Cell
+from conformance.model.program import Cell, State, Timers
 from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
 from conformance.model.values import Json, canonical
 from conformance.scenarios.calls.combined_calls import Asked, CombinedCalls, Found, Law, laws_of, reads
-from conformance.scenarios.calls.language import spelled
+from conformance.scenarios.calls.language import Call, spelled
 from conformance.scenarios.calls.model import NOTHING, Read, same
 
 IDENTICAL = promise((INTERLEAVE, *BUNDLINGS, *WATERMARKINGS, *RECOVERIES, *RENAMINGS), Equivalence.IDENTICAL)
 
 
 class FewCells(CombinedCalls):
-    """The same on other cells, without timers."""
+    """The same on other cells, without timers. Three more calls change a list in place, and one iterates twice."""
 
     timers: ClassVar[tuple[str, ...]] = ()
     says = ""
     timer_chain = 0
+
+    def do(self, call: Call, time: int, window: int, state: State, timers: Timers) -> Json:
+        name, what, *arguments = call
+        if what == "twice":
+            cell = getattr(state, name)
+            return [*cell.items()] == [*cell.items()]
+        if what not in ("change", "extend", "lend"):
+            return super().do(call, time, window, state, timers)
+        cell, (*lent, more) = getattr(state, name), map(self.meant, arguments)
+        found = lent[0] if lent else cell.get([])
+        if lent:
+            cell.set(found)
+        found.append(more)
+        if what == "extend":
+            cell.set(found)
+        return None
 
 
 @dataclass(frozen=True)
