@@ -36,7 +36,18 @@ from conformance.model.types import (
 )
 from conformance.model.values import Json
 from conformance.scenarios.calls.language import SETTING, Call, Calls, Language, Pool, parsed, spelled
-from conformance.scenarios.calls.model import NOTHING, SCRIPTS, Declared, Firing, Read, followed, ordered, slot, time_of
+from conformance.scenarios.calls.model import (
+    NOTHING,
+    SCRIPTS,
+    Declared,
+    Firing,
+    Read,
+    folded,
+    followed,
+    ordered,
+    slot,
+    time_of,
+)
 from conformance.scenarios.documents import BEAM_MAP, BEAM_TIMER, REMOVE
 from conformance.scenarios.typed.typed_samples import SAMPLES
 
@@ -98,24 +109,27 @@ class CombinedCalls(Program):
             return None
         if name == self.says:
             return None
-        cell, values = getattr(state, name), [self.meant(argument) for argument in arguments]
         try:
-            if what == "items":
-                return ordered([self.told(key), self.told(value)] for key, value in cell.items())
-            if what != "get":
-                getattr(cell, what)(*values)
-                return None
-            if self.cells[name] in (Cell.VALUE, Cell.MAP):
-                # Another one each time: a default that was stored is told from nothing.
-                nothing = ... if self.types else f"{NOTHING} at {time}"
-                found = cell.get(*values, nothing)
-                return NOTHING if found is nothing or (not self.types and found == nothing) else self.told(found)
-            if self.cells[name] is Cell.COMBINING:
-                return self.told(cell.get())
-            gave = map(self.told, cell.get())
-            return ordered(gave) if self.cells[name] is Cell.SET else [*gave]
+            # Another one each time: a default that was stored is told from nothing.
+            nothing = ... if self.types else f"{NOTHING} at {time}"
+            return self.ask(getattr(state, name), self.cells[name], what, [*map(self.meant, arguments)], nothing)
         except Refused as refused:
             return {"refused": refused.error}
+
+    def ask(self, cell: Any, kind: Cell, what: str, values: list[Any], nothing: Any) -> Json:
+        """Do one call on a cell. ``nothing`` is the default of a read."""
+        if what == "items":
+            return ordered([self.told(key), self.told(value)] for key, value in cell.items())
+        if what != "get":
+            getattr(cell, what)(*values)
+            return None
+        if kind in (Cell.VALUE, Cell.MAP):
+            found = cell.get(*values, nothing)
+            return NOTHING if found is nothing or (not self.types and found == nothing) else self.told(found)
+        if kind is Cell.COMBINING:
+            return self.told(cell.get())
+        gave = map(self.told, cell.get())
+        return ordered(gave) if kind is Cell.SET else folded(gave)
 
     def meant(self, argument: Json) -> Any:
         """The value that an argument stands for."""
@@ -236,20 +250,17 @@ PROGRAMS: dict[str, CombinedCalls] = {
 # The laws
 
 Found = Callable[[Observation], Iterator[Read | Firing]]
-Law = Callable[[Found], Callable[[Observation], Iterator[Finding]]]
-"""What a program's reads and firings are -> the predicate that asks about those that put the law to the test."""
+Law = Callable[[Found, Observation], Iterator[Finding]]
+"""(what a program's reads and firings are, a run) -> what is found of those that put the law to the test."""
 
 
 def calls(law: Callable[[Read], bool], right: Callable[[Read], Finding] = Read.right) -> Law:
     """Asks about the answers to calls for which this holds."""
 
-    def of(found: Found) -> Callable[[Observation], Iterator[Finding]]:
-        def predicate(run: Observation) -> Iterator[Finding]:
-            return (right(seen) for seen in run.once(found) if isinstance(seen, Read) and law(seen))
+    def asked(found: Found, run: Observation) -> Iterator[Finding]:
+        return (right(seen) for seen in run.once(found) if isinstance(seen, Read) and law(seen))
 
-        return predicate
-
-    return of
+    return asked
 
 
 def reads(law: Callable[[Read], bool], right: Callable[[Read], Finding] = Read.right) -> Law:
@@ -257,13 +268,10 @@ def reads(law: Callable[[Read], bool], right: Callable[[Read], Finding] = Read.r
 
 
 def firings(law: Callable[[Firing], bool], right: Callable[[Firing], Finding]) -> Law:
-    def of(found: Found) -> Callable[[Observation], Iterator[Finding]]:
-        def predicate(run: Observation) -> Iterator[Finding]:
-            return (right(seen) for seen in run.once(found) if isinstance(seen, Firing) and law(seen))
+    def asked(found: Found, run: Observation) -> Iterator[Finding]:
+        return (right(seen) for seen in run.once(found) if isinstance(seen, Firing) and law(seen))
 
-        return predicate
-
-    return of
+    return asked
 
 
 def holds(kind: Cell, what: str = "get") -> Law:
@@ -415,10 +423,14 @@ LAWS = {
 
 def laws_of(name: str, program: CombinedCalls, laws: Iterable[Asked], which: str = "") -> Iterator[Guarantee]:
     """The laws of a program by its name, as guarantees. ``which`` tells their claims from those of another program."""
-    declared = Declared(program.cells, program.ttl, lambda argument: program.told(program.meant(argument)))
-    found = partial(followed, declared=declared)
+
+    def shown(argument: Json) -> Json:
+        meant = program.meant(argument)
+        return [*map(program.told, meant)] if isinstance(argument, list) else program.told(meant)
+
+    found = partial(followed, declared=Declared(program.cells, program.ttl, shown))
     for asked in laws:
-        yield Guarantee(asked.claim + which, name, asked.law(found), source=asked.source, needs=asked.needs)
+        yield Guarantee(asked.claim + which, name, partial(asked.law, found), source=asked.source, needs=asked.needs)
 
 
 def guarantees(name: str, program: CombinedCalls, laws: Iterable[Asked], which: str = "") -> Iterator[Guarantee]:

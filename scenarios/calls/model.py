@@ -15,11 +15,14 @@ from conformance.model.program import Cell
 from conformance.model.scenario import Finding, Observation
 from conformance.model.schedule import SLACK
 from conformance.model.trace import Emission
-from conformance.model.values import Json, canonical
+from conformance.model.values import Json, canonical, digest
 from conformance.scenarios.calls.language import SETTING, Call, parsed, spelled
 
 NOTHING = "(nothing)"
 """What a read of an empty value, or of an entry that a map does not have, is emitted as."""
+
+FEW = 100
+"""More elements of a bag are emitted as their number and a digest."""
 
 SCRIPTS = "scripts"
 """The cell that keeps the window and the calls of each timer's callback."""
@@ -43,7 +46,7 @@ class Declared:
     Args:
         cells: cell -> kind.
         ttl: cell -> how long (ms of processing time) an entry lives.
-        shown: an argument of a call -> what a read of it is emitted as.
+        shown: an argument of a call -> what a read of it is emitted as; a list of them, element by element.
     """
 
     cells: Mapping[str, Cell]
@@ -93,6 +96,7 @@ class Read:
         gave: what it gave, without the order in which it gave it.
         wanted: what it should give.
         listed: what it gave.
+        did: the calls of its callback.
         empty: whether the cell should be empty.
         renewed: whether something that it should give is older than a wait.
         expired: whether something would be given, had it not expired.
@@ -109,6 +113,7 @@ class Read:
     written: Written
     in_timer: bool
     listed: Json = None
+    did: str = ""
     empty: bool = False
     renewed: bool = False
     expired: bool = False
@@ -161,7 +166,7 @@ class Firing:
 @dataclass(frozen=True)
 class Callback:
     """A callback: its key, its number among those of the key, the processing time (ms), its window and its event time
-    (ms), and whether it is a timer's."""
+    (ms), whether it is a timer's, and its calls."""
 
     key: str
     number: int
@@ -169,6 +174,7 @@ class Callback:
     window: int
     time: int
     by_timer: bool
+    did: str
 
 
 class Model:
@@ -205,17 +211,13 @@ class Model:
 
     def _write(self, callback: Callback, name: str, what: str, arguments: list[Json]) -> None:
         cell, kind, now = self.cells[name], self.declared.cells[name], callback.now
-        if name == SCRIPTS:
-            shown = arguments
-        elif what == "set" and kind is Cell.BAG:
-            shown = [[self.declared.shown(each) for each in arguments[0]]]
-        else:
-            shown = [*map(self.declared.shown, arguments)]
+        arguments = arguments[: -1 if what == "lend" else None]
+        shown = arguments if name == SCRIPTS else [*map(self.declared.shown, arguments)]
         entries: Iterable[Entry]
-        if what == "clear":
+        if what in ("clear", "drain"):
             entries = ()
-        elif what in ("set", "lend"):
-            entries = (("", value, now) for value in (shown[0] if kind is Cell.BAG else shown[:1]))
+        elif what == "set" or (what == "lend" and kind is Cell.VALUE):
+            entries = (("", value, now) for value in (shown[0] if kind is Cell.BAG else shown))
         elif what in ("change", "extend"):
             entries = [("", [*_list_in(cell), shown[0]], now)] if what == "extend" else cell.entries
         elif kind is Cell.COMBINING:
@@ -238,7 +240,8 @@ class Model:
         name, shared = call[0], call[0] in self._shared
         kind, written = self.declared.cells[name], self.cells[name]
         number, by_timer = callback.number, callback.by_timer
-        return Read(callback.key, name, kind, call, gave, wanted, number, written, by_timer, shared=shared, **more)
+        more |= {"shared": shared, "did": callback.did}
+        return Read(callback.key, name, kind, call, gave, wanted, number, written, by_timer, **more)
 
     def _read(self, callback: Callback, call: Call, gave: Json) -> Iterator[Read]:
         name, what = call[:2]
@@ -267,7 +270,7 @@ class Model:
         if kind is Cell.COMBINING:
             return sum(value for _, value, _ in entries)
         found = ordered(value for _, value, _ in entries)
-        return found if kind is not Cell.VALUE else found[0] if found else NOTHING
+        return folded(found) if kind is not Cell.VALUE else found[0] if found else NOTHING
 
     def _key(self, call: Call) -> str:
         """The key of a map that a read asks for. The cell of scripts has texts as keys in every program."""
@@ -307,6 +310,12 @@ def same(one: Json, other: Json) -> bool:
     return canonical(one) == canonical(other)
 
 
+def folded(found: Iterable[Json]) -> Json:
+    """Elements, or their number and a digest if there are many."""
+    listed = [*found]
+    return listed if len(listed) <= FEW else {"size": len(listed), "digest": digest(ordered(listed))}
+
+
 def ordered(found: Iterable[Json]) -> list[Json]:
     return sorted(found, key=canonical)
 
@@ -344,7 +353,8 @@ def _of_one(run: Observation, key: str, emissions: list[Emission], model: Model)
     end = schedule.advances[-1]
     for number, emission in enumerate(emissions):
         value, now = emission.value, schedule.elapsed[emission.step]
-        callback = Callback(key, number, now, value["window"], value.get("fired", value.get("at")), "timer" in value)
+        time, by_timer = value.get("fired", value.get("at")), "timer" in value
+        callback = Callback(key, number, now, value["window"], time, by_timer, value["did"])
         if callback.by_timer:
             name, due = value["timer"], schedule.due(callback.time)
             set_for, nested = model.timers.pop(name, (None, False))

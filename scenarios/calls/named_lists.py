@@ -7,41 +7,45 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from conformance.model.equivalence import Equivalence
 from conformance.model.perturbation import BUNDLINGS, INTERLEAVE, RECOVERIES, RENAMINGS, WATERMARKINGS
-from conformance.model.program import Cell, State, Timers
+from conformance.model.program import Cell
 from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
 from conformance.model.values import Json, canonical
 from conformance.scenarios.calls.combined_calls import Asked, CombinedCalls, Found, Law, laws_of, reads
-from conformance.scenarios.calls.language import Call, spelled
+from conformance.scenarios.calls.language import spelled
 from conformance.scenarios.calls.model import NOTHING, Read, same
 
 IDENTICAL = promise((INTERLEAVE, *BUNDLINGS, *WATERMARKINGS, *RECOVERIES, *RENAMINGS), Equivalence.IDENTICAL)
 
 
 class FewCells(CombinedCalls):
-    """The same on other cells, without timers. Three more calls change a list in place, and one iterates twice."""
+    """The same on other cells, without timers. It has a few more calls, see ``language``."""
 
     timers: ClassVar[tuple[str, ...]] = ()
     says = ""
     timer_chain = 0
 
-    def do(self, call: Call, time: int, window: int, state: State, timers: Timers) -> Json:
-        name, what, *arguments = call
+    def ask(self, cell: Any, kind: Cell, what: str, values: list[Any], nothing: Any) -> Json:
         if what == "twice":
-            cell = getattr(state, name)
             return [*cell.items()] == [*cell.items()]
+        if what == "drain":
+            for key, _ in [*cell.items()]:
+                cell.remove(key)
+            return None
         if what not in ("change", "extend", "lend"):
-            return super().do(call, time, window, state, timers)
-        cell, (*lent, more) = getattr(state, name), map(self.meant, arguments)
-        found = lent[0] if lent else cell.get([])
-        if lent:
-            cell.set(found)
-        found.append(more)
+            return super().ask(cell, kind, what, values, nothing)
+        *values, more = values
+        found = values[-1] if what == "lend" else cell.get(*values, [])
+        write = cell.put if kind is Cell.MAP else cell.set
+        if what == "lend":
+            write(*values)
+        if isinstance(found, list):
+            found.append(more)
         if what == "extend":
-            cell.set(found)
+            write(*values, found)
         return None
 
 
@@ -62,6 +66,7 @@ def of_lists(
     parts: Mapping[str, Part],
     more: tuple[Guarantee, ...] = (),
     stable: Mapping[str, Equivalence] = IDENTICAL,
+    complete: bool = True,
 ) -> Scenario:
     """A scenario of such programs. ``more``: guarantees that are no laws."""
     return Scenario(
@@ -73,6 +78,7 @@ def of_lists(
             for which, part in parts.items()
         },
         stable_under=dict.fromkeys(parts, stable),
+        complete=complete,
         guarantees=(*(g for which, part in parts.items() for g in laws_of(which, part.program, part.asked)), *more),
     )
 
@@ -100,18 +106,14 @@ def pairs(read: Read, found: Json) -> list[tuple[str, str]]:
 def entries(kind: Cell, law: Callable[[Read, str], bool]) -> Law:
     """Asks of each entry that a read should give, for which this holds, that it is given once, with its value."""
 
-    def of(found: Found) -> Callable[[Observation], Iterator[Finding]]:
-        def predicate(run: Observation) -> Iterator[Finding]:
-            for read in run.once(found):
-                if isinstance(read, Read) and read.reads and read.kind is kind:
-                    for name, value in pairs(read, read.wanted):
-                        if law(read, name):
-                            given = [other for found, other in pairs(read, read.gave) if found == name]
-                            told = (
-                                f"key {read.key}: {spelled([read.call])} gives {name} as {given}, not once as {value}"
-                            )
-                            yield given == [value] or told
+    def asked(found: Found, run: Observation) -> Iterator[Finding]:
+        for read in run.once(found):
+            if isinstance(read, Read) and read.reads and read.kind is kind:
+                given = pairs(read, read.gave)
+                for name, value in pairs(read, read.wanted):
+                    if law(read, name):
+                        values = [other for found, other in given if found == name]
+                        how = f"key {read.key}: {spelled([read.call])} gives {name} as {values}, not once as {value}"
+                        yield values == [value] or how
 
-        return predicate
-
-    return of
+    return asked

@@ -35,18 +35,14 @@ LISTS = (
 def together(law: Callable[[Mapping[str, Read]], Iterator[Finding]]) -> Law:
     """Asks about the reads of all cells by one callback."""
 
-    def of(found: Found) -> Callable[[Observation], Iterator[Finding]]:
-        def predicate(run: Observation) -> Iterator[Finding]:
-            callbacks: dict[tuple[str, int], dict[str, Read]] = {}
-            for read in run.once(found):
-                if isinstance(read, Read) and read.reads:
-                    callbacks.setdefault((read.key, read.callback), {})[read.cell] = read
-            for reads_of_all in callbacks.values():
-                yield from law(reads_of_all)
+    def asked(found: Found, run: Observation) -> Iterator[Finding]:
+        callbacks: dict[tuple[str, int], dict[str, Read]] = {}
+        for read in run.once(found):
+            if isinstance(read, Read) and read.reads:
+                callbacks.setdefault((read.key, read.callback), {})[read.cell] = read
+        return (finding for reads_of_all in callbacks.values() for finding in law(reads_of_all))
 
-        return predicate
-
-    return of
+    return asked
 
 
 def the_same_story(cells: Mapping[str, Read]) -> Iterator[Finding]:

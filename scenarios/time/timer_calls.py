@@ -65,16 +65,13 @@ def followed(run: Observation) -> Iterator[Left]:
 def timers(law: Callable[[Left], object], right: Callable[[Left], bool]) -> Law:
     """Asks about what the calls of an event left, where this holds."""
 
-    def of(_: Found) -> Callable[[Observation], Iterator[Finding]]:
-        def predicate(run: Observation) -> Iterator[Finding]:
-            for one in run.once(followed):
-                if law(one):
-                    set_for = f"the timer of key {one.key}, set for {one.before}, then for {one.time} ({one.did})"
-                    yield right(one) or f"{set_for}, fired for {one.fired}"
+    def asked(_: Found, run: Observation) -> Iterator[Finding]:
+        for one in run.once(followed):
+            if law(one):
+                set_for = f"the timer of key {one.key}, set for {one.before}, then for {one.time} ({one.did})"
+                yield right(one) or f"{set_for}, fired for {one.fired}"
 
-        return predicate
-
-    return of
+    return asked
 
 
 def drops(did: str) -> Law:
