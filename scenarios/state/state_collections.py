@@ -11,18 +11,12 @@ from conformance.model.values import canonical
 from conformance.scenarios.calls.combined_calls import PUT, Asked, holds, reads
 from conformance.scenarios.calls.model import Read
 from conformance.scenarios.calls.named_lists import FewCells, Part, after, entries, of_lists, pairs
-from conformance.scenarios.documents import REMOVE
+from conformance.scenarios.documents import JAVADOC, REMOVE
 
-BEAM_BAG = Source(
-    "Beam Java API, BagState",
-    "Items can be added to the bag and the contents read out",
-    "https://beam.apache.org/releases/javadoc/current/org/apache/beam/sdk/state/BagState.html",
-)
-BEAM_SET = Source(
-    "Beam Java API, SetState",
-    "containing a set of elements",
-    "https://beam.apache.org/releases/javadoc/current/org/apache/beam/sdk/state/SetState.html",
-)
+STATE = f"{JAVADOC}/current/org/apache/beam/sdk/state"
+ADDED = "Items can be added to the bag and the contents read out"
+BEAM_BAG = Source("Beam Java API, BagState", ADDED, f"{STATE}/BagState.html")
+BEAM_SET = Source("Beam Java API, SetState", "containing a set of elements", f"{STATE}/SetState.html")
 
 
 class Bag(FewCells):

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 from conformance.model.feature import Feature
 from conformance.model.program import Cell
-from conformance.model.scenario import Source
 from conformance.model.values import Json, canonical
 from conformance.scenarios.calls.combined_calls import Asked, gives, reads
 from conformance.scenarios.calls.named_lists import FewCells, Part, after, of_lists, one_of
-from conformance.scenarios.documents import BEAM_BLOG
+from conformance.scenarios.documents import BEAM_BLOG, JAVADOC, Document
 
-BEAM_VALUE = "https://beam.apache.org/releases/javadoc/2.67.0/org/apache/beam/sdk/state/ValueState.html"
-BEAM_EMPTY = Source(
-    "Beam Java API, ValueState.read", "null will be returned if the value has never been written", BEAM_VALUE
-)
-BEAM_INDEPENDENT = Source(
-    "Beam Java API, ValueState.read",
+BEAM_VALUE = Document("Beam Java API, ValueState.read", f"{JAVADOC}/2.67.0/org/apache/beam/sdk/state/ValueState.html")
+BEAM_EMPTY = BEAM_VALUE.says("null will be returned if the value has never been written")
+BEAM_INDEPENDENT = BEAM_VALUE.says(
     "Any direct modification of the returned object should not modify state without going through the appropriate "
-    "state interface",
-    BEAM_VALUE,
+    "state interface"
 )
 WRITE_BACK = BEAM_BLOG.says("as long as you also remember to write the mutated value")
 
