@@ -303,10 +303,12 @@ def not_early(seen: Firing) -> Finding:
 
 def every_element_is_answered(run: Observation) -> Iterator[Finding]:
     """Asked of all keys, by the elements that reach the program."""
-    answered = Counter((emission.key, value) for emission, value in run.tagged("id"))
-    for arrival in run.on_time:
-        found = answered[arrival.event.key, arrival.event.id]
-        yield found == 1 or f"element {arrival.event.id} of key {arrival.event.key} is answered {found} times"
+    answered: dict[Json, list[str]] = {}
+    for emission, value in run.tagged("id"):
+        answered.setdefault(value, []).append(emission.key)
+    for event in (arrival.event for arrival in run.on_time):
+        keys = answered.get(event.id, [])
+        yield keys == [event.key] or f"element {event.id} of key {event.key} is answered under the keys {keys}"
 
 
 def every_number_comes_out(run: Observation) -> Iterator[Finding]:
