@@ -103,9 +103,9 @@ def between_reads(text: str) -> str:
     return f"{read}; {text}; {read}"
 
 
-def by_collection(text: str) -> tuple[str, bool]:
+def by_collection(text: str) -> tuple[int, bool]:
     """The lists that empty a collection come behind those that fill it: what follows what is drawn."""
-    return text.split()[0], "clear" in text or "drain" in text
+    return [*TypedCollections.cells].index(text.split()[0]), "clear" in text or "drain" in text
 
 
 def does(*texts: str) -> Law:
