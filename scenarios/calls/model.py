@@ -296,7 +296,7 @@ class Model:
 
 def _list_in(cell: Written) -> list[Json]:
     """The list that a value cell holds, an empty one if it holds none."""
-    return next((value for _, value, _ in cell.entries), [])
+    return next((value for _, value, _ in cell.entries if isinstance(value, list)), [])
 
 
 PLAIN = (str, int, bool, type(None))

@@ -51,7 +51,7 @@ CHANGED_LIST = (
     Asked(
         "a value that is changed after it was read is not stored unless it is written",
         reads(
-            lambda read: read.written.last == "change" and not read.empty,
+            lambda read: read.written.last == "change" and isinstance(read.wanted, list),
             lambda read: read.gave != [*read.wanted, CHANGE] or read.right(),
         ),
         BEAM_INDEPENDENT,

@@ -53,7 +53,7 @@ def followed(run: Observation) -> Iterator[Left]:
         events = [number for number, emission in enumerate(emissions) if "id" in emission.value]
         for number, following in pairwise([*events, len(emissions)]):
             value = emissions[number].value
-            fired = [emission.value["fired"] for emission in emissions[number + 1 : following]]
+            fired = [e.value["fired"] for e in emissions[number + 1 : following] if "fired" in e.value]
             calls = parsed(value["did"])
             times = [None if call[1] == "off" else time_of(call, value["at"]) for call in calls]
             left, did = times[-1], ", ".join(call[1] for call in calls)

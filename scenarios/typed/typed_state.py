@@ -153,13 +153,12 @@ def reads(run: Observation) -> Iterator[Read]:
                     yield emission, value["did"], [value["before"], value["after"]], ""
                 done[cell] = None
                 continue
-            yield emission, *_told(done[cell], value["after"])
+            yield emission, *_told(done[cell] or ("", ""), value["after"])
             if value.get("refused") or what == "change":
                 done[cell] = None
 
 
-def _told(done: tuple[str, str] | None, found: Json) -> tuple[str, Json, str]:
-    assert done is not None
+def _told(done: tuple[str, str], found: Json) -> tuple[str, Json, str]:
     return done[0], found, done[1]
 
 
