@@ -11,9 +11,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from hashlib import sha256
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from conformance.model.equivalence import Equivalence
+from conformance.model.feature import Feature
 from conformance.model.perturbation import BUNDLINGS, INTERLEAVE, RECOVERIES, RENAMINGS
 from conformance.model.program import Cell, Emit, FixedWindows, Program, State, Timer, Timers
 from conformance.model.scenario import OURS, Domain, Finding, Guarantee, Observation, Scenario, Source, promise
@@ -35,7 +36,18 @@ from conformance.model.types import (
 )
 from conformance.model.values import Json
 from conformance.scenarios.calls.language import SETTING, Call, Calls, Language, Pool, parsed, spelled
-from conformance.scenarios.calls.model import NOTHING, SCRIPTS, Declared, Firing, Read, followed, ordered, slot, time_of
+from conformance.scenarios.calls.model import (
+    NOTHING,
+    SCRIPTS,
+    Declared,
+    Firing,
+    Read,
+    folded,
+    followed,
+    ordered,
+    slot,
+    time_of,
+)
 from conformance.scenarios.documents import BEAM_MAP, BEAM_TIMER, REMOVE
 from conformance.scenarios.typed.typed_samples import SAMPLES
 
@@ -71,7 +83,7 @@ class CombinedCalls(Program):
 
     def on_timer(self, timer: Timer, state: State, timers: Timers, emit: Emit) -> None:
         name = slot(timer.name, timer.tag)
-        window, calls = state.scripts.get(name, [0, ""])
+        window, calls = state.scripts.get(name, [0, ""]) if SCRIPTS in self.cells else (0, "")
         self.say(parsed(calls), name, timer.time, emit)
         gave = [self.do(call, timer.time, window, state, timers) for call in parsed(calls)]
         emit({"timer": name, "fired": timer.time, "window": window, "did": calls, "gave": gave})
@@ -87,33 +99,37 @@ class CombinedCalls(Program):
         promise, and left out."""
         name, what, *arguments = call
         if what in SETTING:
-            _, tag, calls = arguments
-            state.scripts.put(slot(name, tag), [window, spelled(calls)])
-            timers.set(name, time_of(call, time), tag)
+            tag = arguments[1:2]
+            for script in arguments[2:]:
+                state.scripts.put(slot(name, *tag), [window, spelled(script)])
+            timers.set(name, time_of(call, time), *tag)
             return None
         if what == "off":
             timers.clear(name, *arguments)
             return None
         if name == self.says:
             return None
-        cell, values = getattr(state, name), [self.meant(argument) for argument in arguments]
         try:
-            if what == "items":
-                return ordered([self.told(key), self.told(value)] for key, value in cell.items())
-            if what != "get":
-                getattr(cell, what)(*values)
-                return None
-            if self.cells[name] in (Cell.VALUE, Cell.MAP):
-                # Another one each time: a default that was stored is told from nothing.
-                nothing = ... if self.types else f"{NOTHING} at {time}"
-                found = cell.get(*values, nothing)
-                return NOTHING if found is nothing or (not self.types and found == nothing) else self.told(found)
-            if self.cells[name] is Cell.COMBINING:
-                return self.told(cell.get())
-            gave = map(self.told, cell.get())
-            return ordered(gave) if self.cells[name] is Cell.SET else [*gave]
+            # Another one each time: a default that was stored is told from nothing.
+            nothing = ... if self.types else f"{NOTHING} at {time}"
+            return self.ask(getattr(state, name), self.cells[name], what, [*map(self.meant, arguments)], nothing)
         except Refused as refused:
             return {"refused": refused.error}
+
+    def ask(self, cell: Any, kind: Cell, what: str, values: list[Any], nothing: Any) -> Json:
+        """Do one call on a cell. ``nothing`` is the default of a read."""
+        if what == "items":
+            return ordered([self.told(key), self.told(value)] for key, value in cell.items())
+        if what != "get":
+            getattr(cell, what)(*values)
+            return None
+        if kind in (Cell.VALUE, Cell.MAP):
+            found = cell.get(*values, nothing)
+            return NOTHING if found is nothing or (not self.types and found == nothing) else self.told(found)
+        if kind is Cell.COMBINING:
+            return self.told(cell.get())
+        gave = map(self.told, cell.get())
+        return ordered(gave) if kind is Cell.SET else folded(gave)
 
     def meant(self, argument: Json) -> Any:
         """The value that an argument stands for."""
@@ -234,34 +250,28 @@ PROGRAMS: dict[str, CombinedCalls] = {
 # The laws
 
 Found = Callable[[Observation], Iterator[Read | Firing]]
-Law = Callable[[Found], Callable[[Observation], Iterator[Finding]]]
-"""What a program's reads and firings are -> the predicate that asks about those that put the law to the test."""
+Law = Callable[[Found, Observation], Iterator[Finding]]
+"""(what a program's reads and firings are, a run) -> what is found of those that put the law to the test."""
 
 
-def calls(law: Callable[[Read], bool]) -> Law:
+def calls(law: Callable[[Read], bool], right: Callable[[Read], Finding] = Read.right) -> Law:
     """Asks about the answers to calls for which this holds."""
 
-    def of(found: Found) -> Callable[[Observation], Iterator[Finding]]:
-        def predicate(run: Observation) -> Iterator[Finding]:
-            return (seen.right for seen in run.once(found) if isinstance(seen, Read) and law(seen))
+    def asked(found: Found, run: Observation) -> Iterator[Finding]:
+        return (right(seen) for seen in run.once(found) if isinstance(seen, Read) and law(seen))
 
-        return predicate
-
-    return of
+    return asked
 
 
-def reads(law: Callable[[Read], bool]) -> Law:
-    return calls(lambda read: read.reads and law(read))
+def reads(law: Callable[[Read], bool], right: Callable[[Read], Finding] = Read.right) -> Law:
+    return calls(lambda read: read.reads and law(read), right)
 
 
 def firings(law: Callable[[Firing], bool], right: Callable[[Firing], Finding]) -> Law:
-    def of(found: Found) -> Callable[[Observation], Iterator[Finding]]:
-        def predicate(run: Observation) -> Iterator[Finding]:
-            return (right(seen) for seen in run.once(found) if isinstance(seen, Firing) and law(seen))
+    def asked(found: Found, run: Observation) -> Iterator[Finding]:
+        return (right(seen) for seen in run.once(found) if isinstance(seen, Firing) and law(seen))
 
-        return predicate
-
-    return of
+    return asked
 
 
 def holds(kind: Cell, what: str = "get") -> Law:
@@ -293,10 +303,12 @@ def not_early(seen: Firing) -> Finding:
 
 def every_element_is_answered(run: Observation) -> Iterator[Finding]:
     """Asked of all keys, by the elements that reach the program."""
-    answered = Counter((emission.key, value) for emission, value in run.tagged("id"))
-    for arrival in run.on_time:
-        found = answered[arrival.event.key, arrival.event.id]
-        yield found == 1 or f"element {arrival.event.id} of key {arrival.event.key} is answered {found} times"
+    answered: dict[Json, list[str]] = {}
+    for emission, value in run.tagged("id"):
+        answered.setdefault(value, []).append(emission.key)
+    for event in (arrival.event for arrival in run.on_time):
+        keys = answered.get(event.id, [])
+        yield keys == [event.key] or f"element {event.id} of key {event.key} is answered under the keys {keys}"
 
 
 def every_number_comes_out(run: Observation) -> Iterator[Finding]:
@@ -322,120 +334,121 @@ PUT = Source(
     "Beam Java API, MapState.put", "Associates the specified value with the specified key in this state", BEAM_MAP
 )
 
-OF_CELLS: tuple[tuple[str, Law, Source], ...] = (
-    ("a value cell gives what was last written to it", holds(Cell.VALUE), OURS),
-    ("a bag gives each element that was added since it was emptied, and no other", holds(Cell.BAG), OURS),
-    ("a map gives for a key what was last put for it", holds(Cell.MAP), PUT),
-    ("an iteration of a map gives each entry once", holds(Cell.MAP, "items"), OURS),
-    (
+
+class Asked(NamedTuple):
+    """A sentence about a program, and the law that decides it."""
+
+    claim: str
+    law: Law
+    source: Source = OURS
+    needs: frozenset[Feature] = frozenset()
+
+
+OF_CELLS: tuple[Asked, ...] = (
+    Asked("a value cell gives what was last written to it", holds(Cell.VALUE)),
+    Asked("a bag gives each element that was added since it was emptied, and no other", holds(Cell.BAG)),
+    Asked("a map gives for a key what was last put for it", holds(Cell.MAP), PUT),
+    Asked("an iteration of a map gives each entry once", holds(Cell.MAP, "items")),
+    Asked(
         "a map gives nothing for a key that was removed",
         reads(lambda read: read.kind is Cell.MAP and "remove" in read.written.calls),
         REMOVE,
     ),
-    ("a cell that nothing was written to reads as empty", reads(lambda read: read.written.callback < 0), OURS),
-    (
+    Asked("a cell that nothing was written to reads as empty", reads(lambda read: read.written.callback < 0)),
+    Asked(
         "a cell that was emptied reads as never written",
         reads(lambda read: read.written.callback >= 0 and read.empty and not read.expired),
-        OURS,
     ),
-    (
-        "a read sees what its own callback wrote before",
-        reads(lambda read: read.written.callback == read.callback),
-        OURS,
-    ),
-    (
+    Asked("a read sees what its own callback wrote before", reads(lambda read: read.written.callback == read.callback)),
+    Asked(
         "several calls of one callback on one cell act in their order",
         reads(lambda read: read.written.callback == read.callback and len(read.written.calls) > 1),
-        OURS,
     ),
-    (
+    Asked(
         "what a callback wrote, the key's next callbacks read",
         reads(lambda read: -1 < read.written.callback < read.callback),
-        OURS,
     ),
-    ("a write to a cell changes no other cell of its kind", reads(lambda read: read.written.others_since), OURS),
-    ("a write under a key changes no cell of another key", reads(lambda read: read.shared), OURS),
+    Asked("a write to a cell changes no other cell of its kind", reads(lambda read: read.written.others_since)),
+    Asked("a write under a key changes no cell of another key", reads(lambda read: read.shared)),
 )
 
-OF_JSON: tuple[tuple[str, Law, Source], ...] = (
-    ("a set gives each of its elements once", holds(Cell.SET), OURS),
-    ("a sum is that of the numbers that were added since it was cleared", holds(Cell.COMBINING), OURS),
-    ("a null comes back as a null from a value, a bag and a map", gives(lambda value: value is None), OURS),
-    ("a number comes back as it was written, whole or a fraction", gives(is_number), OURS),
-    (
+OF_JSON: tuple[Asked, ...] = (
+    Asked("a set gives each of its elements once", holds(Cell.SET)),
+    Asked("a sum is that of the numbers that were added since it was cleared", holds(Cell.COMBINING)),
+    Asked("a null comes back as a null from a value, a bag and a map", gives(lambda value: value is None)),
+    Asked("a number comes back as it was written, whole or a fraction", gives(is_number)),
+    Asked(
         "a text beyond ASCII comes back character by character",
         gives(lambda value: isinstance(value, str) and not value.isascii()),
-        OURS,
     ),
-    (
+    Asked(
         "a text of up to 64 KiB comes back whole",
         gives(lambda value: isinstance(value, dict) and "characters" in value),
-        OURS,
     ),
 )
 
-OF_TIMERS: tuple[tuple[str, Law, Source], ...] = (
-    (
+OF_TIMERS: tuple[Asked, ...] = (
+    Asked(
         "a timer fires once, for the time that it was last set to",
         firings(lambda seen: seen.set_for is not None and not seen.nested, lambda seen: seen.once),
         RESET,
     ),
-    (
+    Asked(
         "a timer that a timer's callback sets fires once, for its time",
         firings(lambda seen: seen.set_for is not None and seen.nested, lambda seen: seen.once),
-        OURS,
     ),
-    (
+    Asked(
         "timers of other names and tags do not keep a timer from firing",
         firings(lambda seen: seen.set_for is not None and not seen.nested and seen.rivals, lambda seen: seen.once),
-        OURS,
     ),
-    (
+    Asked(
         "a timer that was cleared, or moved, or has fired does not fire",
         firings(lambda seen: seen.fired, nothing_is_set),
-        OURS,
     ),
-    ("no timer fires before the watermark reaches its time", firings(lambda seen: seen.fired, not_early), OURS),
-    (
+    Asked("no timer fires before the watermark reaches its time", firings(lambda seen: seen.fired, not_early)),
+    Asked(
         "a timer's callback reads what was written before it",
         reads(lambda read: read.in_timer and read.written.callback < read.callback),
-        OURS,
     ),
-    (
+    Asked(
         "what a timer's callback wrote, the key's next callbacks read",
         reads(lambda read: -1 < read.written.callback < read.callback and read.written.by_timer),
-        OURS,
     ),
 )
 
-OF_WINDOWS: tuple[tuple[str, Law, Source], ...] = (
-    (
+OF_WINDOWS: tuple[Asked, ...] = (
+    Asked(
         "windows of a key whose timers fire in one advance keep their cells apart",
         reads(lambda read: read.in_timer and read.beside),
-        OURS,
     ),
-    (
+    Asked(
         "timers of other windows of a key do not keep a timer from firing",
         firings(lambda seen: seen.set_for is not None and seen.beside, lambda seen: seen.once),
-        OURS,
     ),
 )
 
 LAWS = {
     "calls": (*OF_CELLS, *OF_JSON, *OF_TIMERS),
     "in windows": (*OF_CELLS, *OF_TIMERS, *OF_WINDOWS),
-    "typed": (*OF_CELLS, ("no call with a value that fits is refused", calls(lambda read: not read.reads), OURS)),
+    "typed": (*OF_CELLS, Asked("no call with a value that fits is refused", calls(lambda read: not read.reads))),
 }
 
 
-def guarantees(
-    name: str, program: CombinedCalls, laws: Iterable[tuple[str, Law, Source]], which: str = ""
-) -> Iterator[Guarantee]:
-    """The guarantees of a program by its name. ``which`` tells their claims from those of another program."""
-    declared = Declared(program.cells, program.ttl, lambda argument: program.told(program.meant(argument)))
-    found = partial(followed, declared=declared)
-    for claim, law, source in laws:
-        yield Guarantee(claim + which, name, law(found), source=source)
+def laws_of(name: str, program: CombinedCalls, laws: Iterable[Asked], which: str = "") -> Iterator[Guarantee]:
+    """The laws of a program by its name, as guarantees. ``which`` tells their claims from those of another program."""
+
+    def shown(argument: Json) -> Json:
+        meant = program.meant(argument)
+        return [*map(program.told, meant)] if isinstance(argument, list) else program.told(meant)
+
+    found = partial(followed, declared=Declared(program.cells, program.ttl, shown))
+    for asked in laws:
+        yield Guarantee(asked.claim + which, name, partial(asked.law, found), source=asked.source, needs=asked.needs)
+
+
+def guarantees(name: str, program: CombinedCalls, laws: Iterable[Asked], which: str = "") -> Iterator[Guarantee]:
+    """The guarantees of a program of calls in any combination."""
+    yield from laws_of(name, program, laws, which)
     yield Guarantee("each element is answered once, under its key" + which, name, every_element_is_answered)
     if program.says:
         yield Guarantee("what a callback puts out comes out as often" + which, name, every_number_comes_out)

@@ -11,7 +11,7 @@ from conformance.model.equivalence import Equivalence
 from conformance.model.perturbation import INTERLEAVE, RECOVERIES, RENAME
 from conformance.model.program import Cell
 from conformance.model.scenario import Scenario, promise
-from conformance.scenarios.calls.combined_calls import OF_CELLS, CombinedCalls, domain, guarantees, reads
+from conformance.scenarios.calls.combined_calls import OF_CELLS, Asked, CombinedCalls, domain, guarantees, reads
 from conformance.scenarios.state.state_ttl import EACH, EVICTED, TTL
 
 LONGER = 22_000
@@ -40,8 +40,8 @@ CALLS = CallsWithTtl()
 
 LAWS = (
     *OF_CELLS,
-    ("what was written less than its TTL ago is read", reads(lambda read: read.renewed), EACH),
-    ("what was written longer ago than its TTL is not read", reads(lambda read: read.expired), EVICTED),
+    Asked("what was written less than its TTL ago is read", reads(lambda read: read.renewed), EACH),
+    Asked("what was written longer ago than its TTL is not read", reads(lambda read: read.expired), EVICTED),
 )
 
 SCENARIO = Scenario(

@@ -13,6 +13,17 @@ The value of an event is a text of calls, with "; " between two of them. Their a
 "in" sets the timer x with a tag, 5,000 ms after the time of the element or timer that the call is for, with the calls
 of its callback; "to" sets it for the next multiple of 5,000 ms; "off" clears it. "say" puts a number out. ``{"long":
 N}`` in the place of a JSON value stands for a text of N characters.
+
+Some calls stand in named lists alone, see ``named_lists``:
+
+    cell change "v"; cell extend "v"; cell lend ["w"] "v"
+    map_a change "k" "v"; map_a lend "k" ["w"] "v"
+    map_a twice; map_a drain
+    x in 5000; x off
+
+"change" adds to a list that a cell gives, and does not write it; "extend" writes it. "lend" writes a list and adds to
+it afterwards. "twice" says whether two iterations give the same in the same order. "drain" removes each entry that an
+iteration gives. A timer without a tag has a callback that does nothing.
 """
 
 from __future__ import annotations

@@ -9,16 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from conformance.model.program import Cell
 from conformance.model.scenario import Finding, Observation
 from conformance.model.schedule import SLACK
 from conformance.model.trace import Emission
-from conformance.model.values import Json, canonical
+from conformance.model.values import Json, canonical, digest
 from conformance.scenarios.calls.language import SETTING, Call, parsed, spelled
 
 NOTHING = "(nothing)"
 """What a read of an empty value, or of an entry that a map does not have, is emitted as."""
+
+FEW = 100
+"""More elements of a bag are emitted as their number and a digest."""
 
 SCRIPTS = "scripts"
 """The cell that keeps the window and the calls of each timer's callback."""
@@ -34,7 +38,7 @@ def time_of(call: Call, now: int) -> int:
     return now + ms if call[1] == "in" else (now // ms + 1) * ms
 
 
-def slot(name: str, tag: str) -> str:
+def slot(name: str, tag: str = "") -> str:
     """What a timer is called in emissions and in the cell of scripts."""
     return f"{name} {tag}"
 
@@ -46,7 +50,7 @@ class Declared:
     Args:
         cells: cell -> kind.
         ttl: cell -> how long (ms of processing time) an entry lives.
-        shown: an argument of a call -> what a read of it is emitted as.
+        shown: an argument of a call -> what a read of it is emitted as; a list of them, element by element.
     """
 
     cells: Mapping[str, Cell]
@@ -66,14 +70,26 @@ class Written:
     Attributes:
         callback: the number of the callback with the last write, -1 if there is none.
         calls: what was called in that callback, in order.
+        history: (number of the callback, what was called, for which entry) of every write, in order. The entry is ""
+            where the call is for the whole cell.
         others_since: whether another cell of the kind was written since.
     """
 
     entries: tuple[Entry, ...] = ()
     callback: int = -1
     calls: tuple[str, ...] = ()
+    history: tuple[tuple[int, str, str], ...] = ()
     by_timer: bool = False
     others_since: bool = False
+
+    @property
+    def last(self) -> str:
+        """The last call that wrote, "" for none."""
+        return self.calls[-1] if self.calls else ""
+
+    def callbacks(self, what: str) -> list[int]:
+        """The numbers of the callbacks that made a call, in order."""
+        return [number for number, called, _ in self.history if called == what]
 
 
 @dataclass(frozen=True)
@@ -81,7 +97,10 @@ class Read:
     """A call that answers: a read of a cell, or a call that was refused.
 
     Attributes:
+        gave: what it gave, without the order in which it gave it.
         wanted: what it should give.
+        listed: what it gave.
+        did: the calls of its callback.
         empty: whether the cell should be empty.
         renewed: whether something that it should give is older than a wait.
         expired: whether something would be given, had it not expired.
@@ -99,6 +118,8 @@ class Read:
     callback: int
     written: Written
     in_timer: bool
+    listed: Json = None
+    did: str = ""
     empty: bool = False
     renewed: bool = False
     expired: bool = False
@@ -114,7 +135,6 @@ class Read:
         """Whether it is the callback of a timer that reads its calls."""
         return self.cell == SCRIPTS
 
-    @property
     def right(self) -> Finding:
         if same(self.gave, self.wanted):
             return True
@@ -155,7 +175,7 @@ class Firing:
 @dataclass(frozen=True)
 class Callback:
     """A callback: its key, its number among those of the key, the processing time (ms), its window and its event time
-    (ms), and whether it is a timer's."""
+    (ms), whether it is a timer's, and its calls."""
 
     key: str
     number: int
@@ -163,6 +183,7 @@ class Callback:
     window: int
     time: int
     by_timer: bool
+    did: str
 
 
 class Model:
@@ -179,16 +200,19 @@ class Model:
         """Do a call that was answered so. Gives what the answer should have been, if anybody can say."""
         name, what, *arguments = call
         if what in SETTING:
-            timer, script = slot(name, arguments[1]), [callback.window, spelled(arguments[2])]
+            timer = slot(name, *arguments[1:2])
             self.timers[timer] = time_of(call, callback.time), callback.by_timer
             self.known.add(timer)
-            self._write(callback, SCRIPTS, "put", [timer, script])
+            for script in arguments[2:]:
+                self._write(callback, SCRIPTS, "put", [timer, [callback.window, spelled(script)]])
         elif what == "say":
             pass
         elif what == "off":
-            self.timers.pop(slot(name, arguments[0]), None)
+            self.timers.pop(slot(name, *arguments), None)
         elif what in READING:
             yield from self._read(callback, call, gave)
+        elif what == "twice":
+            yield self._answer(callback, call, gave, True)
         else:
             yield self._answer(callback, call, gave, None)
             if not is_refusal(gave):
@@ -196,17 +220,15 @@ class Model:
 
     def _write(self, callback: Callback, name: str, what: str, arguments: list[Json]) -> None:
         cell, kind, now = self.cells[name], self.declared.cells[name], callback.now
-        if name == SCRIPTS:
-            shown = arguments
-        elif what == "set" and kind is Cell.BAG:
-            shown = [[self.declared.shown(each) for each in arguments[0]]]
-        else:
-            shown = [*map(self.declared.shown, arguments)]
+        arguments = arguments[: -1 if what == "lend" else None]
+        shown = arguments if name == SCRIPTS else [*map(self.declared.shown, arguments)]
         entries: Iterable[Entry]
-        if what == "clear":
+        if what in ("clear", "drain"):
             entries = ()
-        elif what == "set":
+        elif what == "set" or (what == "lend" and kind is Cell.VALUE):
             entries = (("", value, now) for value in (shown[0] if kind is Cell.BAG else shown))
+        elif what in ("change", "extend"):
+            entries = [("", [*_list_in(cell), shown[0]], now)] if what == "extend" else cell.entries
         elif kind is Cell.COMBINING:
             entries = [("", sum(value for _, value, _ in cell.entries) + shown[0], now)]
         elif kind is Cell.BAG:
@@ -216,16 +238,19 @@ class Model:
             kept = (entry for entry in cell.entries if entry[0] != key)
             entries = kept if what == "remove" else (*kept, (key, shown[-1], now))
         calls = (*(cell.calls if cell.callback == callback.number else ()), what)
-        self.cells[name] = Written(tuple(entries), callback.number, calls, callback.by_timer)
+        entry = canonical(shown[0]) if kind in (Cell.MAP, Cell.SET) and shown else ""
+        history = (*cell.history, (callback.number, what, entry))
+        self.cells[name] = Written(tuple(entries), callback.number, calls, history, callback.by_timer)
         for other, written in self.cells.items():
             if other != name and self.declared.cells[other] is kind and not written.others_since:
                 self.cells[other] = replace(written, others_since=True)
 
-    def _answer(self, callback: Callback, call: Call, gave: Json, wanted: Json, **more: bool) -> Read:
+    def _answer(self, callback: Callback, call: Call, gave: Json, wanted: Json, **more: Any) -> Read:
         name, shared = call[0], call[0] in self._shared
         kind, written = self.declared.cells[name], self.cells[name]
         number, by_timer = callback.number, callback.by_timer
-        return Read(callback.key, name, kind, call, gave, wanted, number, written, by_timer, shared=shared, **more)
+        more |= {"shared": shared, "did": callback.did}
+        return Read(callback.key, name, kind, call, gave, wanted, number, written, by_timer, **more)
 
     def _read(self, callback: Callback, call: Call, gave: Json) -> Iterator[Read]:
         name, what = call[:2]
@@ -237,7 +262,8 @@ class Model:
         given, wanted = seen(gave, kind, what), self._wanted(call, entries)
         old = any(age > 0 and (not ttl or age < ttl) for age in ages)
         expired = len(entries) < len(ages)
-        yield self._answer(callback, call, given, wanted, empty=not entries, renewed=old, expired=expired)
+        more = {"listed": gave, "empty": not entries, "renewed": old, "expired": expired}
+        yield self._answer(callback, call, given, wanted, **more)
         if not same(given, wanted) and not is_refusal(gave):
             self._learn(call, gave, callback.now)
 
@@ -253,7 +279,7 @@ class Model:
         if kind is Cell.COMBINING:
             return sum(value for _, value, _ in entries)
         found = ordered(value for _, value, _ in entries)
-        return found if kind is not Cell.VALUE else found[0] if found else NOTHING
+        return folded(found) if kind is not Cell.VALUE else found[0] if found else NOTHING
 
     def _key(self, call: Call) -> str:
         """The key of a map that a read asks for. The cell of scripts has texts as keys in every program."""
@@ -277,6 +303,11 @@ class Model:
         self.cells[name] = replace(cell, entries=tuple(entries))
 
 
+def _list_in(cell: Written) -> list[Json]:
+    """The list that a value cell holds, an empty one if it holds none."""
+    return next((value for _, value, _ in cell.entries if isinstance(value, list)), [])
+
+
 PLAIN = (str, int, bool, type(None))
 """Types whose values are equal in JSON if they are in Python, and are of one type."""
 
@@ -286,6 +317,12 @@ def same(one: Json, other: Json) -> bool:
     if type(one) is type(other) and type(one) in PLAIN:
         return bool(one == other)
     return canonical(one) == canonical(other)
+
+
+def folded(found: Iterable[Json]) -> Json:
+    """Elements, or their number and a digest if there are many."""
+    listed = [*found]
+    return listed if len(listed) <= FEW else {"size": len(listed), "digest": digest(ordered(listed))}
 
 
 def ordered(found: Iterable[Json]) -> list[Json]:
@@ -332,7 +369,8 @@ def _of_one(
     wrote = [(e.step, call[0]) for e in others for call in parsed(e.value["did"]) if call[1] not in READING]
     for number, emission in enumerate(emissions):
         value, now = emission.value, schedule.elapsed[emission.step]
-        callback = Callback(key, number, now, value["window"], value.get("fired", value.get("at")), "timer" in value)
+        time, by_timer = value.get("fired", value.get("at")), "timer" in value
+        callback = Callback(key, number, now, value["window"], time, by_timer, value["did"])
         if callback.by_timer:
             name, due = value["timer"], schedule.due(callback.time)
             set_for, nested = model.timers.pop(name, (None, False))
@@ -340,7 +378,7 @@ def _of_one(
             early = emission.step < end.id if due is None else due > emission.step
             rivals = len(model.known) > 1
             yield Firing(key, name, callback.time, set_for, early, True, nested, rivals, due in beside)
-            if set_for is not None:
+            if set_for is not None and SCRIPTS in model.cells:
                 yield from model.answered(callback, [SCRIPTS, "get", name], [callback.window, value["did"]])
         for call, gave in zip(parsed(value["did"]), value["gave"], strict=False):
             for read in model.answered(callback, call, gave):

@@ -1,201 +1,97 @@
 """Set and map iteration: an iteration over a map gives each entry once, whatever was put, removed and put again before.
 
-Every event carries one operation. It emits the entries that an iteration gives, whether a second iteration gives the
-same entries in the same order, and the elements of a set. No document promises an order, so the programs do not emit
-it. The predicates follow the operations of a key in the order of its emissions.
+Every event iterates over the map twice, and over a set. No document promises an order.
 """
 
 from __future__ import annotations
 
-import itertools
-import json
-from collections.abc import Iterator
-
-from conformance.model.equivalence import Equivalence
-from conformance.model.perturbation import BUNDLINGS, INTERLEAVE, RECOVERIES, RENAMINGS, WATERMARKINGS
-from conformance.model.program import Cell, Emit, Program, State, Timers
-from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
-from conformance.model.schedule import Event
-from conformance.model.trace import Emission
+from conformance.model.program import Cell
+from conformance.model.scenario import Finding
 from conformance.model.values import canonical
+from conformance.scenarios.calls.combined_calls import Asked, calls, reads
+from conformance.scenarios.calls.model import Read
+from conformance.scenarios.calls.named_lists import FewCells, Part, entries, of_lists, pairs
 from conformance.scenarios.documents import REMOVE
 
 ALIKE = (("1", "1.0"), ("a", "A"), ("\u00e9", "e\u0301"), ("", " "))
 """Names that an engine might confuse: as numbers, in lower case, in one form of Unicode, without blanks."""
 
+RIVALS = {canonical(one): canonical(other) for pair in ALIKE for one, other in (pair, pair[::-1])}
 
-class Iteration(Program):
-    """An event's value is "put", "remove" or "remove and put" with names (JSON), or "empty".
 
-    A put stores the event's id under each name and adds the names to the set. "empty" removes every entry that an
-    iteration gives, one by one.
-    """
-
+class Iteration(FewCells):
     cells = {"entries": Cell.MAP, "names": Cell.SET}
 
-    def on_event(self, event: Event, state: State, timers: Timers, emit: Emit) -> None:
-        what, names = operation(event.value)
-        for name in [found for found, _ in state.entries.items()] if what == "empty" else names:
-            if what != "put":
-                state.entries.remove(name)
-            if what in ("put", "remove and put"):
-                state.entries.put(name, event.id)
-                state.names.add(name)
-        once, again = list(state.entries.items()), list(state.entries.items())
-        emit(
-            {
-                "id": event.id,
-                "did": event.value,
-                "entries": sorted(once, key=canonical),
-                "again": once == again,
-                "set": sorted(state.names.get()),
-            }
-        )
+
+def puts(value: int, *names: str) -> str:
+    return "; ".join(f"entries put {canonical(name)} {value}; names add {canonical(name)}" for name in names)
 
 
-def operation(text: str) -> tuple[str, list[str]]:
-    """(operation, names) of an event's value."""
-    what, _, names = text.partition(": ")
-    return what, json.loads(names or "[]")
+def removes(*names: str) -> str:
+    return "; ".join(f"entries remove {canonical(name)}" for name in names)
 
 
-def entries_by_then(run: Observation) -> Iterator[tuple[Emission, dict[str, str], dict[str, list[str]]]]:
-    """(emission, the entries that its key has by then, name -> the operations on it in order)."""
-    for emissions in run.told.values():
-        entries: dict[str, str] = {}
-        done: dict[str, list[str]] = {}
-        for emission in emissions:
-            what, names = operation(emission.value["did"])
-            for name in list(entries) if what == "empty" else names:
-                done.setdefault(name, []).append(what)
-                entries.pop(name, None)
-                if what in ("put", "remove and put"):
-                    entries[name] = emission.value["id"]
-            yield emission, dict(entries), {name: list(found) for name, found in done.items()}
+LISTS = (
+    *(puts(1, "a"), puts(2, "a"), removes("a"), f"{removes('a')}; {puts(3, 'a')}", puts(4, "b", "a", "c")),
+    "entries drain",
+    *(puts(5, *pair) for pair in ALIKE),
+    *(removes("1"), removes("")),
+)
 
 
-def given(emission: Emission, name: str) -> list[str]:
-    """The values that the iteration gave for a name."""
-    return [value for found, value in emission.value["entries"] if found == name]
+def names_once(read: Read) -> Finding:
+    given, wanted = ([name for name, _ in pairs(read, found)] for found in (read.gave, read.wanted))
+    return given == wanted or read.right()
 
 
-def every_entry_once(run: Observation) -> Iterator[Finding]:
-    for emission, entries, _ in entries_by_then(run):
-        if entries:
-            names = [name for name, _ in emission.value["entries"]]
-            yield (
-                sorted(names) == sorted(entries)
-                or f"the map of key {emission.key} gives the names {canonical(names)}, it has "
-                f"{canonical(sorted(entries))}"
-            )
+def done(read: Read, name: str) -> list[str]:
+    """The last two calls on an entry, of those that write."""
+    return [what for _, what, entry in read.written.history if entry in (name, "")][-2:]
 
 
-def an_overwritten_entry_once(run: Observation) -> Iterator[Finding]:
-    for emission, entries, done in entries_by_then(run):
-        for name, value in entries.items():
-            if done[name][-2:] == ["put", "put"]:
-                found = given(emission, name)
-                yield (
-                    found == [value]
-                    or f"the overwritten entry {canonical(name)} of key {emission.key} is given as {found}, not "
-                    f"once as {value}"
-                )
+def others_removed(read: Read, name: str) -> bool:
+    """Whether the callback removed another entry, and did nothing to this one."""
+    called = {(what, entry) for number, what, entry in read.written.history if number == read.callback}
+    return any(what == "remove" for what, _ in called) and all(entry != name for _, entry in called)
 
 
-def removed_and_put_again_once(run: Observation) -> Iterator[Finding]:
-    for emission, entries, done in entries_by_then(run):
-        for name, value in entries.items():
-            if done[name][-1] == "remove and put" or done[name][-2:] in (["remove", "put"], ["empty", "put"]):
-                found = given(emission, name)
-                yield (
-                    found == [value]
-                    or f"the entry {canonical(name)} of key {emission.key}, removed and put again, is given as "
-                    f"{found}, not once as {value}"
-                )
+def beside_a_rival(read: Read, name: str) -> bool:
+    return RIVALS.get(name) in dict(pairs(read, read.wanted))
 
 
-def removing_leaves_the_others(run: Observation) -> Iterator[Finding]:
-    for emissions in run.told.values():
-        for before, emission in itertools.pairwise(emissions):
-            what, names = operation(emission.value["did"])
-            if what == "remove":
-                others = [entry for entry in before.value["entries"] if entry[0] not in names]
-                left = [entry for entry in others if entry not in emission.value["entries"]]
-                yield (
-                    not left
-                    or f"removing {canonical(names)} from the map of key {emission.key} took "
-                    f"{canonical(left[0][0])} along"
-                )
-
-
-def an_emptied_map_gives_nothing(run: Observation) -> Iterator[Finding]:
-    for emission, entries, done in entries_by_then(run):
-        if done and not entries:
-            found = emission.value["entries"]
-            yield not found or f"the map of key {emission.key} gives {canonical(found)}, all entries were removed"
-
-
-def twice_the_same(run: Observation) -> Iterator[Finding]:
-    for emission in run.emissions:
-        if len(emission.value["entries"]) > 1:
-            yield emission.value["again"] or f"going through the map of key {emission.key} again gave something else"
-
-
-def names_that_look_alike(run: Observation) -> Iterator[Finding]:
-    for emission, entries, _ in entries_by_then(run):
-        for one, other in ALIKE:
-            if one in entries and other in entries:
-                for name in (one, other):
-                    found = given(emission, name)
-                    yield (
-                        found == [entries[name]]
-                        or f"beside an entry like it, {canonical(name)} of key {emission.key} is given as {found}, "
-                        f"not as {entries[name]}"
-                    )
-
-
-def elements_that_look_alike(run: Observation) -> Iterator[Finding]:
-    """Asks about the set. No operation removes a name from it."""
-    for emission, _, done in entries_by_then(run):
-        added = {name for name, found in done.items() if {"put", "remove and put"} & set(found)}
-        for one, other in ALIKE:
-            if one in added and other in added:
-                found = emission.value["set"]
-                yield (
-                    (found.count(one), found.count(other)) == (1, 1)
-                    or f"the set of key {emission.key} holds {canonical(sorted(found))}, {canonical([one, other])} "
-                    "were added"
-                )
-
-
-SCENARIO = Scenario(
-    name="set and map iteration",
-    summary="After every operation on a map, emit the entries that going through it gives, twice, "
-    "and the elements of a set.",
-    programs={"iteration": Iteration()},
-    domain={
-        "iteration": Domain(
-            offsets=(1, 500, 20_000),
-            keys=2,
-            values=(
-                *('put: ["a"]', 'put: ["a"]', 'remove: ["a"]', 'remove and put: ["a"]', 'put: ["b","a","c"]', "empty"),
-                *(f"put: {canonical(names)}" for names in ALIKE),
-                'remove: ["1"]',
-                'remove: [""]',
-            ),
-        )
-    },
-    stable_under={
-        "iteration": promise((INTERLEAVE, *BUNDLINGS, *WATERMARKINGS, *RECOVERIES, *RENAMINGS), Equivalence.IDENTICAL),
-    },
-    guarantees=(
-        Guarantee("going through a map gives every entry once", "iteration", every_entry_once),
-        Guarantee("an overwritten entry is given once, with its last value", "iteration", an_overwritten_entry_once),
-        Guarantee("an entry that was removed and put again is given once", "iteration", removed_and_put_again_once),
-        Guarantee("removing an entry leaves the others", "iteration", removing_leaves_the_others, source=REMOVE),
-        Guarantee("a map whose entries were all removed gives nothing", "iteration", an_emptied_map_gives_nothing),
-        Guarantee("going through a map twice gives the same", "iteration", twice_the_same),
-        Guarantee("entries whose names look alike are kept apart", "iteration", names_that_look_alike),
-        Guarantee("elements of a set that look alike are kept apart", "iteration", elements_that_look_alike),
+ASKED = (
+    Asked(
+        "going through a map gives every entry once",
+        reads(lambda read: read.kind is Cell.MAP and not read.empty, names_once),
     ),
+    Asked(
+        "an overwritten entry is given once, with its last value",
+        entries(Cell.MAP, lambda read, name: done(read, name) == ["put", "put"]),
+    ),
+    Asked(
+        "an entry that was removed and put again is given once",
+        entries(Cell.MAP, lambda read, name: done(read, name) in (["remove", "put"], ["drain", "put"])),
+    ),
+    Asked("removing an entry leaves the others", entries(Cell.MAP, others_removed), REMOVE),
+    Asked(
+        "a map whose entries were all removed gives nothing",
+        reads(lambda read: read.kind is Cell.MAP and read.empty and read.written.callback >= 0),
+    ),
+    Asked(
+        "going through a map twice gives the same",
+        calls(lambda read: read.call[1] == "twice" and len(read.written.entries) > 1),
+    ),
+    Asked("entries whose names look alike are kept apart", entries(Cell.MAP, beside_a_rival)),
+    Asked("elements of a set that look alike are kept apart", entries(Cell.SET, beside_a_rival)),
+)
+
+SCENARIO = of_lists(
+    "set and map iteration",
+    "Put into a map and remove from it, and emit the entries that going through it gives, whether they are the same "
+    "again, and the elements of a set.",
+    {
+        "iteration": Part(
+            Iteration(), tuple(f"{calls}; entries items; entries twice; names get" for calls in LISTS), ASKED
+        )
+    },
 )

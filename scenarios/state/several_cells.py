@@ -1,199 +1,96 @@
 """Several cells: the same events change a value, a bag, a map, a set and a sum in one operator.
 
-Every event carries one operation, and emits what all cells hold after the operation. The predicates follow the
-operations of a key in the order of its emissions. No document promises an order of a map's entries or of a set's
-elements, so the predicates ignore that order.
+Every event changes some cells and reads all. No document promises an order of a map's entries or of a set's elements.
 """
 
 from __future__ import annotations
 
-import itertools
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 
-from conformance.model.equivalence import Equivalence
-from conformance.model.perturbation import (
-    BUNDLINGS,
-    INTERLEAVE,
-    RECOVERIES,
-    RENAMINGS,
-    RESTART,
-    RESUME,
-    RETRY,
-    WATERMARKINGS,
-)
-from conformance.model.program import Cell, Emit, Program, State, Timers
-from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
-from conformance.model.schedule import Event
-from conformance.model.trace import Emission
-
-NEW = (70, 60)
-"""The new elements of a bag that an event overwrites."""
-
-CELLS = ("value", "bag", "map", "set", "sum")
+from conformance.model.perturbation import RESTART, RESUME, RETRY
+from conformance.model.program import Cell
+from conformance.model.scenario import Finding, Guarantee, Observation, Source
+from conformance.scenarios.calls.combined_calls import Asked, Found, Law, holds, reads
+from conformance.scenarios.calls.model import Read
+from conformance.scenarios.calls.named_lists import FewCells, Part, of_lists
 
 PYSPARK_LESSON = Source(
     "PySpark lesson, State Management in PySpark", "State is recovered to exactly the state at micro-batch N"
 )
 
 
-class FiveCells(Program):
-    """An event's value is "add N" (to all five cells), "clear CELL", or "overwrite bag"."""
-
-    cells = {
-        "value": Cell.VALUE,
-        "bag": Cell.BAG,
-        "map": Cell.MAP,
-        "set": Cell.SET,
-        "sum": Cell.COMBINING,
-    }
-
-    def on_event(self, event: Event, state: State, timers: Timers, emit: Emit) -> None:
-        what, argument = event.value.split()
-        if what == "add":
-            number = int(argument)
-            state.value.set(number)
-            state.bag.add(number)
-            state.map.put(argument, number)
-            state.set.add(argument)
-            state.sum.add(number)
-        else:
-            getattr(state, argument).clear()
-            if what == "overwrite":
-                for number in NEW:
-                    state.bag.add(number)
-        emit(
-            {
-                "id": event.id,
-                "did": event.value,
-                "value": state.value.get(),
-                "bag": state.bag.get(),
-                "map": dict(state.map.items()),
-                "set": sorted(state.set.get()),
-                "sum": state.sum.get(),
-            }
-        )
+class FiveCells(FewCells):
+    cells = {"value": Cell.VALUE, "bag": Cell.BAG, "map": Cell.MAP, "set": Cell.SET, "sum": Cell.COMBINING}
 
 
-def since(run: Observation, *resets: str) -> Iterator[tuple[Emission, list[str]]]:
-    """(emission, the operations of its key from the last of ``resets`` up to this emission)."""
-    for emissions in run.told.values():
-        done: list[str] = []
-        for emission in emissions:
-            operation = emission.value["did"]
-            done = [operation] if operation in resets else [*done, operation]
-            yield emission, done
+ADD = 'value set {0}; bag add {0}; map put "{0}" {0}; set add "{0}"; sum add {0}'
+READS = "; value get; bag get; map items; set get; sum get"
+LISTS = (
+    *("; ".join(map(ADD.format, numbers)) for numbers in ((1,), (2,), (-3,), (-3, -3), (2, 1_000_000_007))),
+    *(f"{cell} clear" for cell in FiveCells.cells),
+    "bag clear; bag add 70; bag add 60",
+)
 
 
-def added(operations: list[str]) -> list[int]:
-    return [int(operation.removeprefix("add ")) for operation in operations if operation.startswith("add ")]
+def together(law: Callable[[Mapping[str, Read]], Iterator[Finding]]) -> Law:
+    """Asks about the reads of all cells by one callback."""
+
+    def asked(found: Found, run: Observation) -> Iterator[Finding]:
+        callbacks: dict[tuple[str, int], dict[str, Read]] = {}
+        for read in run.once(found):
+            if isinstance(read, Read) and read.reads:
+                callbacks.setdefault((read.key, read.callback), {})[read.cell] = read
+        return (finding for reads_of_all in callbacks.values() for finding in law(reads_of_all))
+
+    return asked
 
 
-def all_tell_the_same(run: Observation) -> Iterator[Finding]:
-    """Asks about cells that only "add" has changed. It compares the cells with each other, not with what was added."""
-    for emissions in run.told.values():
-        for emission in itertools.takewhile(lambda e: e.value["did"].startswith("add "), emissions):
-            seen = emission.value
-            numbers = sorted(set(seen["bag"]))
-            agree = (
-                seen["value"] in numbers
-                and seen["sum"] == sum(seen["bag"])
-                and sorted(seen["map"].values()) == numbers
-                and seen["set"] == sorted(map(str, numbers))
-            )
-            told = ", ".join(f"{cell} {seen[cell]}" for cell in CELLS)
-            yield agree or f"the cells of key {emission.key} do not agree: {told}"
+def the_same_story(cells: Mapping[str, Read]) -> Iterator[Finding]:
+    """Asks about cells that were only added to. It compares them with each other, not with what was added."""
+    if not any(read.written.callbacks("clear") for read in cells.values()):
+        value, bag, entries, elements, total = (cells[name].gave for name in FiveCells.cells)
+        texts = sorted(map(str, set(bag)))
+        same = value in bag and total == sum(bag) and texts == sorted(elements) == sorted(entry[1] for entry in entries)
+        told = ", ".join(f"{name} {read.gave}" for name, read in cells.items())
+        yield same or f"the cells of key {cells['value'].key} do not agree: {told}"
 
 
-def clearing_leaves_the_others(run: Observation) -> Iterator[Finding]:
-    for emissions in run.told.values():
-        for before, emission in itertools.pairwise(emissions):
-            what, cell = emission.value["did"].split()
-            if what == "clear":
-                changed = [c for c in CELLS if c != cell and before.value[c] != emission.value[c]]
-                yield (
-                    not changed
-                    or f"clearing the {cell} of key {emission.key} made its {changed[0]} {emission.value[changed[0]]}"
-                )
+def clearing_leaves_the_others(cells: Mapping[str, Read]) -> Iterator[Finding]:
+    """Asks about the cells that a callback which clears one does not call. Another callback read them before."""
+    if any(read.callback in read.written.callbacks("clear") for read in cells.values()):
+        yield from (read.right() for read in cells.values() if read.written.callback < read.callback > 0)
 
 
-def a_sum_is_that_of_its_inputs(run: Observation) -> Iterator[Finding]:
-    for emission, operations in since(run, "clear sum"):
-        if numbers := added(operations):
-            found = emission.value["sum"]
-            yield found == sum(numbers) or f"the sum of key {emission.key} is {found} after {numbers} were added"
+def overwritten(read: Read) -> bool:
+    """Whether the callback that cleared the cell last added to it."""
+    return any(number in read.written.callbacks("add") for number in read.written.callbacks("clear")[-1:])
 
 
-def a_sum_has_no_inputs_from_before(run: Observation) -> Iterator[Finding]:
-    """Exercised where the sum was not 0 when it was cleared."""
-    for emissions in run.told.values():
-        for before, emission in itertools.pairwise(emissions):
-            if emission.value["did"] == "clear sum" and before.value["sum"]:
-                found = emission.value["sum"]
-                yield not found or f"the sum of key {emission.key} is {found} right after it was cleared"
+PARTS = ("value", "map", "set")
+"""Cells that the guarantee of cleared cells asks about. The bag and the sum have guarantees of their own."""
 
+ASKED = (
+    Asked("cells that one event changes tell the same story", together(the_same_story)),
+    Asked("clearing one cell leaves the others", together(clearing_leaves_the_others)),
+    Asked(
+        "a cleared cell starts anew", reads(lambda read: read.cell in PARTS and read.written.callbacks("clear") != [])
+    ),
+    Asked("a sum is that of all its inputs, negative ones too", holds(Cell.COMBINING)),
+    Asked(
+        "a cleared sum is 0",
+        reads(lambda read: read.cell == "sum" and read.empty and read.written.callbacks("add") != []),
+    ),
+    Asked(
+        "a bag that is overwritten holds the new elements alone",
+        reads(lambda read: read.cell == "bag" and overwritten(read)),
+    ),
+)
 
-def an_overwritten_bag_holds_the_new_elements(run: Observation) -> Iterator[Finding]:
-    for emission, operations in since(run, "overwrite bag", "clear bag"):
-        if operations[0] == "overwrite bag":
-            wanted, found = [*NEW, *added(operations)], emission.value["bag"]
-            yield (
-                Counter(found) == Counter(wanted)
-                or f"the bag of key {emission.key} holds {found}, it was overwritten and {wanted} was put into it"
-            )
-
-
-def a_cleared_cell_starts_anew(run: Observation) -> Iterator[Finding]:
-    """The cell holds what was added after the clear. The bag and the sum have guarantees of their own."""
-    for cell in ("value", "map", "set"):
-        for emission, operations in since(run, f"clear {cell}"):
-            if operations[0] == f"clear {cell}":
-                numbers = added(operations)
-                wanted = {
-                    "value": numbers[-1] if numbers else None,
-                    "map": {str(n): n for n in numbers},
-                    "set": sorted({str(n) for n in numbers}),
-                }[cell]
-                found = emission.value[cell]
-                yield (
-                    found == wanted
-                    or f"the {cell} of key {emission.key} is {found} after {', '.join(operations)}, not {wanted}"
-                )
-
-
-SCENARIO = Scenario(
-    name="several cells",
-    summary="After every operation on a value, a bag, a map, a set and a sum, emit what each of them holds.",
-    programs={"five cells": FiveCells()},
-    domain={
-        "five cells": Domain(
-            offsets=(1, 500, 20_000),
-            keys=2,
-            values=(
-                *("add 1", "add 2", "add -3", "add -3", "add 1000000007"),
-                *(f"clear {cell}" for cell in CELLS),
-                "overwrite bag",
-            ),
-        )
-    },
-    stable_under={
-        "five cells": promise((INTERLEAVE, *BUNDLINGS, *WATERMARKINGS, *RECOVERIES, *RENAMINGS), Equivalence.IDENTICAL)
-    },
-    guarantees=(
-        Guarantee("cells that one event changes tell the same story", "five cells", all_tell_the_same),
-        Guarantee("clearing one cell leaves the others", "five cells", clearing_leaves_the_others),
-        Guarantee("a cleared cell starts anew", "five cells", a_cleared_cell_starts_anew),
-        Guarantee(
-            "a sum is that of all its inputs, negative ones too",
-            "five cells",
-            a_sum_is_that_of_its_inputs,
-        ),
-        Guarantee("a cleared sum is 0", "five cells", a_sum_has_no_inputs_from_before),
-        Guarantee(
-            "a bag that is overwritten holds the new elements alone",
-            "five cells",
-            an_overwritten_bag_holds_the_new_elements,
-        ),
+SCENARIO = of_lists(
+    "several cells",
+    "Change a value, a bag, a map, a set and a sum, and emit what each of them holds.",
+    {"five cells": Part(FiveCells(), tuple(calls + READS for calls in LISTS), ASKED)},
+    (
         Guarantee("all cells are the same after a restart", "five cells", same_under=(RESTART,), source=PYSPARK_LESSON),
         Guarantee("all cells are the same after a failure in a bundle", "five cells", same_under=(RETRY, RESUME)),
     ),

@@ -1,187 +1,94 @@
 """State collections: a bag, a map and a set keep what was put into them, from event to event and from bundle to bundle.
 
-Every event carries one operation, and emits what the collections hold after the operation. The predicates follow the
-operations in the order in which the engine did them, which is the order of a key's emissions. So the predicates say
-nothing about the order of delivery. No document promises an order of a map's entries or of a set's elements, so the
-predicates ignore that order.
+No document promises an order of a map's entries or of a set's elements, so the laws ignore that order.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
+from conformance.model.program import Cell
+from conformance.model.scenario import Finding, Source
+from conformance.model.values import canonical
+from conformance.scenarios.calls.combined_calls import PUT, Asked, holds, reads
+from conformance.scenarios.calls.model import Read
+from conformance.scenarios.calls.named_lists import FewCells, Part, after, entries, of_lists, pairs
+from conformance.scenarios.documents import JAVADOC, REMOVE
 
-from conformance.model.equivalence import Equivalence
-from conformance.model.perturbation import BUNDLINGS, INTERLEAVE, RECOVERIES, RENAMINGS, WATERMARKINGS
-from conformance.model.program import Cell, Emit, Program, State, Timers
-from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
-from conformance.model.schedule import Event
-from conformance.model.trace import Emission
-from conformance.model.values import Json
-from conformance.scenarios.documents import BEAM_MAP, REMOVE
-
-BEAM_BAG = Source(
-    "Beam Java API, BagState",
-    "Items can be added to the bag and the contents read out",
-    "https://beam.apache.org/releases/javadoc/current/org/apache/beam/sdk/state/BagState.html",
-)
-BEAM_SET = Source(
-    "Beam Java API, SetState",
-    "containing a set of elements",
-    "https://beam.apache.org/releases/javadoc/current/org/apache/beam/sdk/state/SetState.html",
-)
-BEAM_PUT = Source(
-    "Beam Java API, MapState.put", "Associates the specified value with the specified key in this state", BEAM_MAP
-)
+STATE = f"{JAVADOC}/current/org/apache/beam/sdk/state"
+ADDED = "Items can be added to the bag and the contents read out"
+BEAM_BAG = Source("Beam Java API, BagState", ADDED, f"{STATE}/BagState.html")
+BEAM_SET = Source("Beam Java API, SetState", "containing a set of elements", f"{STATE}/SetState.html")
 
 
-class Bag(Program):
-    """An event's value is what it adds to the bag, or "clear"."""
-
+class Bag(FewCells):
     cells = {"bag": Cell.BAG}
 
-    def on_event(self, event: Event, state: State, timers: Timers, emit: Emit) -> None:
-        if event.value == "clear":
-            state.bag.clear()
-        else:
-            state.bag.add(event.value)
-        emit({"did": event.value, "bag": state.bag.get()})
 
-
-class MapAndSet(Program):
-    """An event's value is "put NAME VALUE", "remove NAME", or "clear". A put also adds the name to the set."""
-
+class MapAndSet(FewCells):
     cells = {"entries": Cell.MAP, "names": Cell.SET}
 
-    def on_event(self, event: Event, state: State, timers: Timers, emit: Emit) -> None:
-        what, *arguments = event.value.split()
-        if what == "put":
-            name, value = arguments
-            state.entries.put(name, int(value))
-            state.names.add(name)
-        elif what == "remove":
-            state.entries.remove(arguments[0])
-        else:
-            state.entries.clear()
-            state.names.clear()
-        found = {name: state.entries.get(name) for name in "xy"}
-        emit(
-            {
-                "did": event.value,
-                "entries": dict(state.entries.items()),
-                "found": found,
-                "set": sorted(state.names.get()),
-            }
-        )
+
+def appended(read: Read) -> list[str]:
+    """What a bag should hold, in the order of the appends."""
+    return [canonical(value) for _, value, _ in read.written.entries]
 
 
-def since_the_last_clear(run: Observation) -> Iterator[tuple[Emission, list[str]]]:
-    """(emission, the operations of its key from the last clear up to this emission)."""
-    for key in run.arrivals_by_key:
-        done: list[str] = []
-        for emission in run.of_key(key):
-            operation = emission.value["did"]
-            done = [] if operation == "clear" else [*done, operation]
-            yield emission, done
+def differ(read: Read) -> bool:
+    """Whether a bag holds what was added, and its elements differ."""
+    return read.kind is Cell.BAG and len({*appended(read)}) > 1 and read.right() is True
 
 
-def a_bag_holds_what_was_added(run: Observation) -> Iterator[Finding]:
-    for emission, added in since_the_last_clear(run):
-        if added:
-            bag = emission.value["bag"]
-            yield (
-                Counter(bag) == Counter(added)
-                or f"the bag of key {emission.key} holds {bag} after {', '.join(added)} were added"
-            )
+def in_order(read: Read) -> Finding:
+    return [*map(canonical, read.listed)] == appended(read) or f"the bag of key {read.key} is read as {read.listed}"
 
 
-def a_bag_is_read_in_the_order_of_appends(run: Observation) -> Iterator[Finding]:
-    """Exercised where the bag holds what was added, and the elements differ."""
-    for emission, added in since_the_last_clear(run):
-        bag = emission.value["bag"]
-        if len(set(added)) > 1 and Counter(bag) == Counter(added):
-            yield bag == added or f"the bag of key {emission.key} is read as {bag}, added were {', '.join(added)}"
+def gone(read: Read) -> set[str]:
+    """The names of entries that are no more, of those that the read asks for."""
+    there = {name for name, _ in pairs(read, read.wanted)}
+    asked = {canonical(name) for name in read.call[2:]}
+    named = {name for _, _, name in read.written.history if name}
+    return (named & asked if asked else named) - there
 
 
-def a_cleared_bag_is_empty(run: Observation) -> Iterator[Finding]:
-    for emission in run.emissions:
-        if emission.value["did"] == "clear":
-            bag = emission.value["bag"]
-            yield not bag or f"the bag of key {emission.key} holds {bag} right after it was cleared"
+def not_given(read: Read) -> Finding:
+    left = gone(read) & {name for name, _ in pairs(read, read.gave)}
+    return not left or f"the entry {min(left)} of key {read.key} is still there"
 
 
-def entries_after(operations: list[str]) -> dict[str, int | None]:
-    """Name -> the value last put; None if the entry was removed after that."""
-    entries: dict[str, int | None] = {}
-    for operation in operations:
-        what, name, *value = operation.split()
-        entries[name] = int(value[0]) if what == "put" else None
-    return entries
+OF_BAG = (
+    Asked("a bag holds every element as often as it was added", holds(Cell.BAG), BEAM_BAG),
+    Asked("a bag is read in the order of appends", reads(differ, in_order)),
+    Asked("a cleared bag is empty", after("clear", Cell.BAG)),
+)
 
-
-def read(emission: Emission, name: str) -> tuple[Json, Json]:
-    """(the entry as read by its name, the entry as read with the whole map); None for a missing entry."""
-    return emission.value["found"][name], emission.value["entries"].get(name)
-
-
-def an_entry_has_the_value_last_put(run: Observation) -> Iterator[Finding]:
-    for emission, operations in since_the_last_clear(run):
-        for name, value in entries_after(operations).items():
-            if value is not None:
-                found = read(emission, name)
-                yield found == (value, value) or (
-                    f"the entry {name} of key {emission.key} is read as {found[0]} and {found[1]} after "
-                    f"{', '.join(operations)}"
-                )
-
-
-def a_removed_entry_is_gone(run: Observation) -> Iterator[Finding]:
-    """The entry must be missing from a read by name and from a read of the whole map."""
-    for emission, operations in since_the_last_clear(run):
-        entries = entries_after(operations)
-        gone = {name for name, value in entries.items() if value is None} if operations else {"x", "y"}
-        for name in sorted(gone):
-            left = name in emission.value["entries"] or emission.value["found"][name] is not None
-            yield not left or (
-                f"the entry {name} of key {emission.key} is still there after "
-                f"{', '.join(operations) or 'the map was cleared'}"
-            )
-
-
-def a_set_holds_an_element_once(run: Observation) -> Iterator[Finding]:
-    for emission, operations in since_the_last_clear(run):
-        added = sorted({operation.split()[1] for operation in operations if operation.startswith("put")})
-        found = emission.value["set"]
-        yield (
-            found == added
-            or f"the set of key {emission.key} holds {found} after {', '.join(operations) or 'it was cleared'}"
-        )
-
-
-SCENARIO = Scenario(
-    name="state collections",
-    summary="After every operation on a bag, or on a map and a set, emit what they hold.",
-    programs={"bag": Bag(), "map and set": MapAndSet()},
-    domain={
-        "bag": Domain(offsets=(1, 500, 20_000), keys=2, values=("x", "x", "y", "z", "clear")),
-        "map and set": Domain(
-            offsets=(1, 500, 20_000), keys=2, values=("put x 1", "put x 2", "put y 1", "remove x", "clear")
-        ),
-    },
-    stable_under={
-        program: promise((INTERLEAVE, *BUNDLINGS, *WATERMARKINGS, *RECOVERIES, *RENAMINGS), Equivalence.IDENTICAL)
-        for program in ("bag", "map and set")
-    },
-    guarantees=(
-        Guarantee(
-            "a bag holds every element as often as it was added", "bag", a_bag_holds_what_was_added, source=BEAM_BAG
-        ),
-        Guarantee("a bag is read in the order of appends", "bag", a_bag_is_read_in_the_order_of_appends),
-        Guarantee("a cleared bag is empty", "bag", a_cleared_bag_is_empty),
-        Guarantee(
-            "a map entry has the value last put", "map and set", an_entry_has_the_value_last_put, source=BEAM_PUT
-        ),
-        Guarantee("a removed map entry is gone", "map and set", a_removed_entry_is_gone, source=REMOVE),
-        Guarantee("a set holds an element once", "map and set", a_set_holds_an_element_once, source=BEAM_SET),
+OF_MAP_AND_SET = (
+    Asked("a map entry has the value last put", entries(Cell.MAP, lambda read, name: True), PUT),
+    Asked(
+        "a removed map entry is gone",
+        reads(lambda read: read.kind is Cell.MAP and gone(read) != set(), not_given),
+        REMOVE,
     ),
+    Asked(
+        "a set holds an element once",
+        reads(lambda read: read.kind is Cell.SET and read.written.callback >= 0),
+        BEAM_SET,
+    ),
+)
+
+BAGS = ('add "x"', 'add "x"', 'add "y"', 'add "z"', "clear")
+
+PUTS = tuple(f'entries put "{name}" {value}; names add "{name}"' for name, value in ("x1", "x2", "y1"))
+
+READS = '; entries get "x"; entries get "y"; entries items; names get'
+
+SCENARIO = of_lists(
+    "state collections",
+    "Add to, remove from and clear a bag, or a map and a set, and emit what they hold.",
+    {
+        "bag": Part(Bag(), tuple(f"bag {what}; bag get" for what in BAGS), OF_BAG),
+        "map and set": Part(
+            MapAndSet(),
+            tuple(calls + READS for calls in (*PUTS, 'entries remove "x"', "entries clear; names clear")),
+            OF_MAP_AND_SET,
+        ),
+    },
 )

@@ -1,31 +1,23 @@
 """Typed collections: lists and maps of typed elements hold what was put into them, from one element to a thousand, and
 are empty once emptied.
 
-Every event does one operation on one collection. It emits what the collection held before and holds after the
-operation. A predicate compares the two, so an operation that went wrong speaks against one guarantee and not against
-those of later operations. No document promises an order of a list's elements on every engine, or of a map's entries, so
-the predicates ignore the order.
+Every event calls one collection, and reads it before and after. No document promises an order of a list's elements on
+every engine, or of a map's entries, so the laws ignore the order.
 """
 
 from __future__ import annotations
 
-import json
 import math
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from datetime import date, timedelta
+from datetime import date
 from decimal import Decimal as Number
 from typing import Any
 
-from conformance.model.program import Cell, Emit, Program, State, Timers
-from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario
-from conformance.model.schedule import Event
-from conformance.model.types import Array, Date, Decimal, Double, Int, Long, Map, Refused, String, Struct, shown
-from conformance.model.values import Json, canonical, digest
-from conformance.scenarios.typed.typed_state import STABLE, every_event_is_answered
-
-SHORT = 24
-"""A collection of more elements is shown by its size and its digest."""
+from conformance.model.program import Cell
+from conformance.model.scenario import Guarantee
+from conformance.model.types import Array, Date, Decimal, Double, Int, Long, Map, String, Struct, shown
+from conformance.model.values import Json, canonical
+from conformance.scenarios.calls.combined_calls import Asked, Law, calls, every_element_is_answered, reads
+from conformance.scenarios.calls.named_lists import FewCells, Part, of_lists
 
 ROWS: dict[str, tuple[Any, ...]] = {
     "row": (7, "x", 0.5),
@@ -36,17 +28,24 @@ ROWS: dict[str, tuple[Any, ...]] = {
 }
 """Name -> an element of the list of rows."""
 
-FIRST = date(1969, 12, 31)
-
-ENTRIES: dict[str, list[int | None]] = {"array": [1, 2], "empty array": [], "array with a null": [None, 3]}
+ARRAYS: dict[str, list[int | None]] = {"array": [1, 2], "empty array": [], "array with a null": [None, 3]}
 """Name -> a value of the map from texts to arrays."""
 
-MANY, SEVERAL = 1_000, 100
+VALUES: dict[str, Any] = {
+    **ROWS,
+    **ARRAYS,
+    **{str(number): number for number in (-1, 1, 2, 3, 99, 2**63 - 1)},
+    "day": date(1969, 12, 31),
+    "next day": date(1970, 1, 1),
+    **{amount: Number(amount) for amount in ("-0.001", "1.500", "0.007")},
+    **{f"pair {number}": [number, None] for number in range(100)},
+}
+"""Name -> a value. A text is named by itself: {"key": "array"}."""
+
+MANY = {"1,000 numbers": range(-500, 500)}
 
 
-class TypedCollections(Program):
-    """An event's value is "CELL OPERATION"."""
-
+class TypedCollections(FewCells):
     cells = {"numbers": Cell.BAG, "rows": Cell.BAG, "days": Cell.MAP, "entries": Cell.MAP}
     types = {
         "numbers": Long(),
@@ -55,240 +54,90 @@ class TypedCollections(Program):
         "entries": Map(String(), Array(Int())),
     }
 
-    def on_event(self, event: Event, state: State, timers: Timers, emit: Emit) -> None:
-        name, _, _ = event.value.partition(" ")
-        cell = getattr(state, name)
-        told = {"id": event.id, "did": event.value, "before": held(cell, name), "refused": ""}
-        try:
-            operate, *_ = OPERATIONS[event.value]
-            operate(cell)
-        except Refused as refused:
-            told["refused"] = refused.error
-        emit(told | {"after": held(cell, name)})
+    def meant(self, argument: Json) -> Any:
+        if isinstance(argument, list):
+            return [value for name in argument for value in MANY.get(name) or [VALUES[name]]]
+        found = argument["key"] if isinstance(argument, dict) else VALUES[argument]
+        return [*found] if isinstance(found, list) else found
+
+    def told(self, found: Any) -> Json:
+        return shown(found)
 
 
-def held(cell: Any, name: str) -> Json:
-    """What a list or a map holds: its elements or entries as they are shown, in the order of their JSON."""
-    try:
-        found = [shown(each) for each in (cell.get() if name in ("numbers", "rows") else cell.items())]
-    except Refused as refused:
-        return {"refused": refused.error}
-    found.sort(key=canonical)
-    return found if len(found) <= SHORT else {"size": len(found), "digest": digest(found)}
+def put(key: str, value: str, what: str = "put", more: str = "") -> str:
+    return f"entries {what} {canonical({'key': key})} {canonical(value)}{more}"
 
 
-def day(number: int) -> date:
-    return FIRST + timedelta(days=number)
-
-
-def amount(number: int) -> Number:
-    return Number(number).scaleb(-3)
-
-
-def add(*elements: Any) -> Callable[[Any], None]:
-    def operation(cell: Any) -> None:
-        for element in elements:
-            cell.add(element)
-
-    return operation
-
-
-def put_all(elements: Iterable[Any]) -> Callable[[Any], None]:
-    return lambda cell: cell.set(list(elements))
-
-
-def put(entries: Iterable[tuple[Any, Any]]) -> Callable[[Any], None]:
-    def operation(cell: Any) -> None:
-        for key, value in list(entries):
-            cell.put(key, list(value) if isinstance(value, list) else value)
-
-    return operation
-
-
-def put_and_change(cell: Any) -> None:
-    value = [1, 2]
-    cell.put("changed", value)
-    value.append(99)
-
-
-def change_what_is_read(cell: Any) -> None:
-    found = cell.get("array")
-    if isinstance(found, list):
-        found.append(99)
-
-
-def remove(key: Any) -> Callable[[Any], None]:
-    return lambda cell: cell.remove(key)
-
-
-def remove_all(cell: Any) -> None:
-    for key, _ in list(cell.items()):
-        cell.remove(key)
-
-
-def clear(cell: Any) -> None:
-    cell.clear()
-
-
-Effect = Callable[[Counter[str]], Counter[str]]
-"""What an operation makes of the elements, or of the entries, as texts."""
-
-
-def more(*elements: Any) -> Effect:
-    return lambda before: before + Counter(_text(each) for each in elements)
-
-
-def exactly(elements: Iterable[Any]) -> Effect:
-    return lambda before: Counter(_text(each) for each in elements)
-
-
-def with_entry(*entries: tuple[Any, Any]) -> Effect:
-    """Entries of other keys stay."""
-    keys = {_text(key) for key, _ in entries}
-    return lambda before: Counter(
-        [*(each for each in before if _key(each) not in keys), *(_text(entry) for entry in entries)]
-    )
-
-
-def without(key: Any) -> Effect:
-    return lambda before: Counter(each for each in before if _key(each) != _text(key))
-
-
-def _text(value: Any) -> str:
-    return canonical(shown(value))
-
-
-def _key(entry: str) -> str:
-    return canonical(json.loads(entry)["struct"][0])
-
-
-MANY_NUMBERS = [number - 500 for number in range(MANY)]
-SEVERAL_ENTRIES = [(f"key {number}", [number, None]) for number in range(SEVERAL)]
-TWO_DAYS = [(day(0), amount(-1)), (day(1), amount(1500))]
-
-OPERATIONS: dict[str, tuple[Callable[[Any], None], Effect]] = {
-    **{f"rows add {name}": (add(row), more(row)) for name, row in ROWS.items()},
-    "rows add twice": (add(ROWS["row"], ROWS["row"]), more(ROWS["row"], ROWS["row"])),
-    "rows clear": (clear, exactly([])),
-    "numbers add": (add(-1, 2**63 - 1), more(-1, 2**63 - 1)),
-    "numbers put": (put_all([3, 1, 2]), exactly([3, 1, 2])),
-    "numbers put 1000": (put_all(MANY_NUMBERS), exactly(MANY_NUMBERS)),
-    "numbers clear": (clear, exactly([])),
-    "days put": (put(TWO_DAYS), with_entry(*TWO_DAYS)),
-    "days put anew": (put([(day(0), amount(7))]), with_entry((day(0), amount(7)))),
-    "days remove": (remove(day(1)), without(day(1))),
-    "days remove all": (remove_all, exactly([])),
-    "days clear": (clear, exactly([])),
-    **{f"entries put {name}": (put([(name, value)]), with_entry((name, value))) for name, value in ENTRIES.items()},
-    "entries put 100": (put(SEVERAL_ENTRIES), with_entry(*SEVERAL_ENTRIES)),
-    "entries put and change": (put_and_change, with_entry(("changed", [1, 2]))),
-    "entries change read": (change_what_is_read, lambda before: before),
-    "entries remove all": (remove_all, exactly([])),
-    "entries clear": (clear, exactly([])),
+CLAIMS = {
+    "a typed list holds the elements that were added": (
+        'rows add "row"',
+        'rows add "row"; rows add "row"',
+        f'numbers add "-1"; numbers add "{2**63 - 1}"',
+        'numbers set ["3","1","2"]',
+    ),
+    "an element of a typed list keeps its nulls": ('rows add "row of nulls"', 'rows add "row with a null"'),
+    "an element of a typed list keeps extreme values": ('rows add "row of extremes"', 'rows add "row with NaN"'),
+    "a typed list holds 1,000 elements": ('numbers set ["1,000 numbers"]',),
+    "a cleared typed list is empty": ("rows clear", "numbers clear"),
+    "a typed map holds the entries that were put": (
+        'days put "day" "-0.001"; days put "next day" "1.500"',
+        'days remove "next day"',
+        'days put "day" "0.007"',
+    ),
+    "a typed map holds arrays, empty ones and nulls": tuple(put(name, name) for name in ARRAYS),
+    "a typed map holds 100 entries": ("; ".join(put(f"key {number}", f"pair {number}") for number in range(100)),),
+    "a typed map whose entries are all removed is empty": ("days drain", "entries drain"),
+    "a cleared typed map is empty": ("days clear", "entries clear"),
+    "an array that is changed after it was put into a typed map, or read from it, is not changed in the state": (
+        put("changed", "array", "lend", ' "99"'),
+        f"""{put("array", "array")}; {put("array", "99", "change")}""",
+    ),
 }
-"""Operation -> (what the program does, what it should make of the content)."""
+"""Claim -> the calls that it is about."""
 
 
-def operations(run: Observation, names: Iterable[str]) -> Iterator[tuple[str, Json, str]]:
-    """(key, the emitted object, operation) of the keys' operations with these names."""
-    asked = frozenset(names)
-    for key, emissions in run.told.items():
-        for emission in emissions:
-            if emission.value["did"] in asked:
-                yield key, emission.value, emission.value["did"]
+def between_reads(text: str) -> str:
+    """Calls on one collection, between two reads of it."""
+    name = text.split()[0]
+    read = f"{name} {'items' if TypedCollections.cells[name] is Cell.MAP else 'get'}"
+    return f"{read}; {text}; {read}"
 
 
-def does(*names: str) -> Callable[[Observation], Iterator[Finding]]:
-    """The guarantee about operations: each makes of the content what it should. A content that is shown by its digest,
-    or was not to be read, says nothing of an operation that keeps a part of it."""
-
-    def predicate(run: Observation) -> Iterator[Finding]:
-        for key, told, did in operations(run, names):
-            before, after = told["before"], told["after"]
-            if not isinstance(before, list) and OPERATIONS[did][1] not in REPLACING:
-                continue
-            known = before if isinstance(before, list) else []
-            wanted = sorted(OPERATIONS[did][1](Counter(canonical(each) for each in known)).elements())
-            if told["refused"]:
-                yield f"{did!r} of key {key} is refused: {told['refused']}"
-            else:
-                yield _same(wanted, after) or f"key {key} holds {canonical(after)[:80]} after {did!r}"
-
-    return predicate
+def by_collection(text: str) -> tuple[int, bool]:
+    """The lists that empty a collection come behind those that fill it: what follows what is drawn."""
+    return [*TypedCollections.cells].index(text.split()[0]), "clear" in text or "drain" in text
 
 
-REPLACING = [effect for name, (_, effect) in OPERATIONS.items() if name.endswith(("clear", "all", "1000", "put"))]
-"""The effects that keep nothing of what was there."""
+def does(*texts: str) -> Law:
+    """Asks about the answers to these calls, and to the read behind them."""
+    lists = {*map(between_reads, texts)}
+    return calls(lambda read: read.did in lists and (not read.reads or read.written.callback == read.callback))
 
 
-def _same(wanted: list[str], after: Json) -> bool:
-    if isinstance(after, list):
-        return sorted(canonical(each) for each in after) == wanted
-    return bool(after == {"size": len(wanted), "digest": digest([json.loads(each) for each in wanted])})
-
-
-def is_kept(run: Observation) -> Iterator[Finding]:
-    """What a collection holds before an operation is what it held after the last one on it."""
-    for key, emissions in run.told.items():
-        last: dict[str, Json] = {}
-        for emission in emissions:
-            cell = emission.value["did"].split()[0]
-            before = emission.value["before"]
-            if cell in last:
-                yield before == last[cell] or (
-                    f"{cell} of key {key} holds {canonical(before)[:60]}, and held {canonical(last[cell])[:60]} in "
-                    "the call before"
-                )
-            last[cell] = emission.value["after"]
-
-
-def is_empty_at_first(run: Observation) -> Iterator[Finding]:
-    for key, emissions in run.told.items():
-        seen: set[str] = set()
-        for emission in emissions:
-            cell = emission.value["did"].split()[0]
-            if cell not in seen:
-                before = emission.value["before"]
-                yield before == [] or f"{cell} of key {key} holds {canonical(before)[:80]}, nothing was put there"
-            seen.add(cell)
-
-
-def claims() -> Iterator[tuple[str, tuple[str, ...]]]:
-    """(claim, operations)."""
-    yield (
-        "a typed list holds the elements that were added",
-        ("rows add row", "rows add twice", "numbers add", "numbers put"),
-    )
-    yield "an element of a typed list keeps its nulls", ("rows add row of nulls", "rows add row with a null")
-    yield "an element of a typed list keeps extreme values", ("rows add row of extremes", "rows add row with NaN")
-    yield "a typed list holds 1,000 elements", ("numbers put 1000",)
-    yield "a cleared typed list is empty", ("rows clear", "numbers clear")
-    yield "a typed map holds the entries that were put", ("days put", "days put anew", "days remove")
-    yield "a typed map holds arrays, empty ones and nulls", tuple(f"entries put {name}" for name in ENTRIES)
-    yield "a typed map holds 100 entries", ("entries put 100",)
-    yield "a typed map whose entries are all removed is empty", ("days remove all", "entries remove all")
-    yield "a cleared typed map is empty", ("days clear", "entries clear")
-    yield (
-        "an array that is changed after it was put into a typed map, or read from it, is not changed in the state",
-        ("entries put and change", "entries change read"),
-    )
-
-
-SCENARIO = Scenario(
-    name="typed collections",
-    summary="After every operation on a typed list or map, emit what it held before and holds now.",
-    programs={"collections": TypedCollections()},
-    domain={"collections": Domain(offsets=(1, 500, 20_000), keys=2, values=(*OPERATIONS,), events=12)},
-    stable_under={"collections": STABLE},
-    complete=False,  # the output says what became of each element, which the other guarantees tell kind by kind
-    guarantees=(
-        *(Guarantee(claim, "collections", does(*names)) for claim, names in claims()),
-        Guarantee("a typed list or map is empty at first", "collections", is_empty_at_first),
-        Guarantee("a typed list or map is the same in the next call", "collections", is_kept),
+SCENARIO = of_lists(
+    "typed collections",
+    "Add to, put into, remove from and clear a typed list or map, and emit what it held before and holds now.",
+    {
+        "collections": Part(
+            TypedCollections(),
+            tuple(sorted((between_reads(text) for texts in CLAIMS.values() for text in texts), key=by_collection)),
+            (
+                *(Asked(claim, does(*texts)) for claim, texts in CLAIMS.items()),
+                Asked("a typed list or map is empty at first", reads(lambda read: read.written.callback < 0)),
+                Asked(
+                    "a typed list or map is the same in the next call",
+                    reads(lambda read: -1 < read.written.callback < read.callback),
+                ),
+            ),
+            events=12,
+        )
+    },
+    (
         Guarantee(
             "each operation on a typed list or map is answered once, under its key",
             "collections",
-            every_event_is_answered,
+            every_element_is_answered,
         ),
     ),
+    complete=False,  # the output says what became of each element, which the other guarantees tell kind by kind
 )

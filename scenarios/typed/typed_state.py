@@ -12,14 +12,14 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import Any
 
-from conformance.model.equivalence import Equivalence
-from conformance.model.perturbation import BUNDLINGS, INTERLEAVE, RECOVERIES, RENAMINGS, WATERMARKINGS
 from conformance.model.program import Cell, Emit, Program, State, Timers
-from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
+from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario
 from conformance.model.schedule import Event
 from conformance.model.trace import Emission
 from conformance.model.types import Refused, shown
 from conformance.model.values import Json, canonical
+from conformance.scenarios.calls.combined_calls import every_element_is_answered
+from conformance.scenarios.calls.named_lists import IDENTICAL
 from conformance.scenarios.typed.typed_samples import (
     CONTAINERS,
     KINDS,
@@ -153,13 +153,12 @@ def reads(run: Observation) -> Iterator[Read]:
                     yield emission, value["did"], [value["before"], value["after"]], ""
                 done[cell] = None
                 continue
-            yield emission, *_told(done[cell], value["after"])
+            yield emission, *_told(done[cell] or ("", ""), value["after"])
             if value.get("refused") or what == "change":
                 done[cell] = None
 
 
-def _told(done: tuple[str, str] | None, found: Json) -> tuple[str, Json, str]:
-    assert done is not None
+def _told(done: tuple[str, str], found: Json) -> tuple[str, Json, str]:
     return done[0], found, done[1]
 
 
@@ -190,80 +189,41 @@ def _short(found: Json) -> str:
     return canonical(found)[:80]
 
 
-def an_empty_cell(run: Observation) -> Iterator[Finding]:
-    for emission, did, found, _ in run.once(reads):
-        if not did:
-            yield found == NOTHING or f"a cell of key {emission.key} gives {_short(found)}, nothing was written"
-
-
-def a_cleared_cell(run: Observation) -> Iterator[Finding]:
-    for emission, did, found, _ in run.once(reads):
-        if did.startswith("clear "):
-            yield found == NOTHING or f"a cell of key {emission.key} gives {_short(found)} after {did!r}"
-
-
-def a_value_that_was_read(run: Observation) -> Iterator[Finding]:
-    for emission, did, found, _ in run.once(reads):
-        if did.startswith("change read"):
-            before, after = found
-            yield (
-                before == after
-                or f"the cell of key {emission.key} gives {_short(after)}: a value that was read was changed"
-            )
-
-
-def a_value_that_was_written(run: Observation) -> Iterator[Finding]:
-    for emission, did, found, refused in run.once(reads):
-        if did.startswith("change written") and not refused:
-            name = MUTABLE[did.split()[-1]]
-            yield (
-                canonical(found) == _wanted(name)
-                or f"the cell of key {emission.key} gives {_short(found)}: the value was changed after it was written"
-            )
-
-
-def misfits(run: Observation, samples: tuple[str, ...]) -> Iterator[tuple[Emission, str, Json, Json]]:
-    """(emission, sample, what the cell held before, what it holds after) of the writes of these samples."""
-    for emissions in run.told.values():
-        for emission in emissions:
-            name = emission.value["did"].removeprefix("write ")
-            if name in samples:
-                yield emission, name, emission.value["before"], emission.value["after"]
-
-
-def never_something_else(samples: tuple[str, ...]) -> Callable[[Observation], Iterator[Finding]]:
-    """The guarantee about some misfits: each is refused, or it comes back as it was written."""
+def seen_after(what: str, right: Callable[[str, Json], bool]) -> Callable[[Observation], Iterator[Finding]]:
+    """The guarantee about the reads after such an operation on the cell, "" for none. A refused write says nothing."""
 
     def predicate(run: Observation) -> Iterator[Finding]:
-        for emission, name, _, after in misfits(run, samples):
-            kept = canonical(after) == canonical(shown(MISFITS[name][1]))
-            yield bool(emission.value["refused"]) or kept or f"{name}: key {emission.key} has {_short(after)} stored"
+        for emission, did, found, refused in run.once(reads):
+            if did.rpartition(" ")[0] == what and not refused:
+                told = f"a cell of key {emission.key} gives {_short(found)} after {did or 'nothing was written'!r}"
+                yield right(did.split()[-1] if did else "", found) or told
 
     return predicate
 
 
-def refused(run: Observation) -> Iterator[Finding]:
-    for emission, name, _, after in misfits(run, tuple(MISFITS)):
-        yield (
-            bool(emission.value["refused"])
-            or f"{name}: it is not refused, and key {emission.key} reads {_short(after)}"
-        )
+def is_nothing(_: str, found: Json) -> bool:
+    return bool(found == NOTHING)
 
 
-def a_refused_write_changes_nothing(run: Observation) -> Iterator[Finding]:
-    for emission, name, before, after in misfits(run, tuple(MISFITS)):
-        if emission.value["refused"]:
-            yield (
-                before == after
-                or f"{name}: it is refused, and key {emission.key} reads {_short(after)}, not {_short(before)}"
-            )
+def misfits(
+    right: Callable[[str, dict[str, Json]], bool], samples: Iterable[str] = MISFITS, refused: bool = False
+) -> Callable[[Observation], Iterator[Finding]]:
+    """The guarantee about the writes of some misfits, or of those of them that are refused."""
+
+    def predicate(run: Observation) -> Iterator[Finding]:
+        for emission in (emission for emissions in run.told.values() for emission in emissions):
+            value, name = emission.value, emission.value["did"].removeprefix("write ")
+            if name in samples and (value["refused"] or not refused):
+                how = f"is refused ({value['refused']})" if value["refused"] else "is not refused"
+                now = f"key {emission.key} reads {_short(value['after'])}, and read {_short(value['before'])} before"
+                yield right(name, value) or f"{name}: it {how}, and {now}"
+
+    return predicate
 
 
-def every_event_is_answered(run: Observation) -> Iterator[Finding]:
-    for arrival in run.on_time:
-        event = arrival.event
-        keys = [emission.key for emission, told in run.tagged("id") if told == event.id]
-        yield keys == [event.key] or f"{event.id} of key {event.key} is answered under {keys}"
+def is_kept(name: str, value: dict[str, Json]) -> bool:
+    """Whether a misfit is refused, or comes back as it was written."""
+    return bool(value["refused"]) or canonical(value["after"]) == canonical(shown(MISFITS[name][1]))
 
 
 def writes(types: Iterable[str]) -> Iterator[str]:
@@ -276,67 +236,64 @@ def program_of(samples: tuple[str, ...]) -> str:
     return "values" if SAMPLES[samples[0]][0] in PLAIN else "containers"
 
 
-STABLE = promise((INTERLEAVE, *BUNDLINGS, *WATERMARKINGS, *RECOVERIES, *RENAMINGS), Equivalence.IDENTICAL)
+OFFSETS = (1, 500, 20_000)
 
 BESIDE = ("int 7", "double 0.1", "text", "struct", "decimal 1.500", "array", "map", "bytes", "date of 2026")
 """Samples that fit, which are written beside the misfits."""
+
+ANSWERED = {"values": "write into a typed cell", "containers": "write of an array or a map", "misfits": "misfit"}
+
+VALUES = {
+    "values": Domain(OFFSETS, keys=2, values=(*writes(PLAIN), "clear int", "clear string"), events=16, cases=2),
+    "containers": Domain(
+        OFFSETS, keys=2, values=(*writes(CONTAINERS), *CHANGES, *CHANGES, "clear array", "clear map"), events=12
+    ),
+    "misfits": Domain(OFFSETS, keys=2, values=tuple(f"write {name}" for name in (*MISFITS, *BESIDE)), events=12),
+}
 
 SCENARIO = Scenario(
     name="typed state",
     summary="After every write of a typed value, emit what its cell held before and holds now.",
     programs={"values": TypedValues(), "containers": Containers(), "misfits": Misfits()},
-    domain={
-        "values": Domain(
-            offsets=(1, 500, 20_000),
-            keys=2,
-            values=(*writes(PLAIN), "clear int", "clear string"),
-            events=16,
-            cases=2,
-        ),
-        "containers": Domain(
-            offsets=(1, 500, 20_000),
-            keys=2,
-            values=(*writes(CONTAINERS), *CHANGES, *CHANGES, "clear array", "clear map"),
-            events=12,
-        ),
-        "misfits": Domain(
-            offsets=(1, 500, 20_000),
-            keys=2,
-            values=(*(f"write {name}" for name in MISFITS), *(f"write {name}" for name in BESIDE)),
-            events=12,
-        ),
-    },
-    stable_under=dict.fromkeys(("values", "containers", "misfits"), STABLE),
+    domain=VALUES,
+    stable_under=dict.fromkeys(VALUES, IDENTICAL),
     complete=False,  # the output says what became of each value, which the other guarantees tell kind by kind
     guarantees=(
         *(
             Guarantee(f"{kind} comes back equal and of its type", program_of(samples), comes_back(samples))
             for kind, samples in KINDS.items()
         ),
-        Guarantee("an empty typed cell gives its default", "values", an_empty_cell),
-        Guarantee("an empty typed cell of an array or a map gives its default", "containers", an_empty_cell),
-        Guarantee("a cleared typed cell is empty", "values", a_cleared_cell),
-        Guarantee("a cleared typed cell of an array or a map is empty", "containers", a_cleared_cell),
+        Guarantee("an empty typed cell gives its default", "values", seen_after("", is_nothing)),
+        Guarantee(
+            "an empty typed cell of an array or a map gives its default", "containers", seen_after("", is_nothing)
+        ),
+        Guarantee("a cleared typed cell is empty", "values", seen_after("clear", is_nothing)),
+        Guarantee("a cleared typed cell of an array or a map is empty", "containers", seen_after("clear", is_nothing)),
         Guarantee(
             "a typed value that is changed after it was read is not changed in the state",
             "containers",
-            a_value_that_was_read,
+            seen_after("change read", lambda _, found: bool(found[0] == found[1])),
         ),
         Guarantee(
             "a typed value that is changed after it was written is not changed in the state",
             "containers",
-            a_value_that_was_written,
+            seen_after("change written", lambda cell, found: canonical(found) == _wanted(MUTABLE[cell])),
         ),
         *(
-            Guarantee(f"{kind} is never stored as something else", "misfits", never_something_else(samples))
+            Guarantee(f"{kind} is never stored as something else", "misfits", misfits(is_kept, samples))
             for kind, samples in WRONG.items()
         ),
-        Guarantee("a value that does not fit its type is refused", "misfits", refused),
-        Guarantee("a refused write leaves the cell as it was", "misfits", a_refused_write_changes_nothing),
-        Guarantee("each write into a typed cell is answered once, under its key", "values", every_event_is_answered),
         Guarantee(
-            "each write of an array or a map is answered once, under its key", "containers", every_event_is_answered
+            "a value that does not fit its type is refused", "misfits", misfits(lambda _, value: bool(value["refused"]))
         ),
-        Guarantee("each misfit is answered once, under its key", "misfits", every_event_is_answered),
+        Guarantee(
+            "a refused write leaves the cell as it was",
+            "misfits",
+            misfits(lambda _, value: bool(value["before"] == value["after"]), refused=True),
+        ),
+        *(
+            Guarantee(f"each {what} is answered once, under its key", program, every_element_is_answered)
+            for program, what in ANSWERED.items()
+        ),
     ),
 )

@@ -5,7 +5,6 @@ from handmade import run as _run
 from handmade import said as _said
 
 from conformance.model.schedule import Advance
-from conformance.scenarios.state import state_collections as collections
 from conformance.scenarios.stories import anomaly_detection as anomalies
 from conformance.scenarios.stories import batching_per_key as batching
 from conformance.scenarios.stories import click_trail as clicks
@@ -400,94 +399,6 @@ def test_the_end_of_each_session_of_the_key_may_have_a_timer():
     for end, found in [(12_000, str), (17_000, bool), (27_000, bool)]:
         (said,) = _said(sessions.a_cleared_timer_does_not_fire, _run(steps, ("a", {"stray": end}, 2)))
         assert type(said) is found
-
-
-# State collections
-
-KEYS = [1_000, [("e1", "a", 2_000), ("e2", "b", 2_000)], 90_000]
-
-
-def _bags(*given):
-    return _run(KEYS, *((key, {"did": did, "bag": list(bag)}, 1) for key, did, bag in given))
-
-
-def test_a_bag_is_held_against_what_was_added_since_it_was_cleared():
-    run = _bags(
-        ("a", "x", "x"), ("b", "y", "y"), ("a", "y", "yx"), ("a", "y", "xy"), ("a", "clear", ""), ("a", "z", "z")
-    )
-    assert _said(collections.a_bag_holds_what_was_added, run) == [
-        True,
-        True,
-        "the bag of key a holds ['x', 'y'] after x, y, y were added",
-        True,
-        True,
-    ]
-    assert _said(collections.a_bag_is_read_in_the_order_of_appends, run) == [
-        "the bag of key a is read as ['y', 'x'], added were x, y"
-    ]
-    assert _said(collections.a_cleared_bag_is_empty, run) == [True]
-    assert _said(collections.a_cleared_bag_is_empty, _bags(("a", "clear", "x"), ("a", "y", "xy"))) == [
-        "the bag of key a holds ['x'] right after it was cleared"
-    ]
-    assert _said(collections.a_bag_is_read_in_the_order_of_appends, _bags(("a", "x", "x"), ("a", "y", "xy"))) == [True]
-    assert _said(collections.a_bag_is_read_in_the_order_of_appends, _bags(("a", "x", "x"), ("a", "y", "xyy"))) == []
-
-
-def _maps(*given):
-    """What came out are (operation, entries by name, entries all together, elements of the set) in key a."""
-    return _run(
-        KEYS,
-        *(
-            ("a", {"did": did, "found": {"x": None, "y": None} | found, "entries": entries, "set": list(names)}, 1)
-            for did, found, entries, names in given
-        ),
-    )
-
-
-def test_an_entry_is_read_by_its_name_and_with_all_the_others():
-    predicate = collections.an_entry_has_the_value_last_put
-    one, two = {"x": 1}, {"x": 2}
-    assert _said(predicate, _maps(("put x 1", one, one, "x"), ("put x 2", two, two, "x"))) == [True, True]
-    for found, entries, said in [(one, two, "1 and 2"), (two, one, "2 and 1"), (one, one, "1 and 1"), ({}, {}, None)]:
-        run = _maps(("put x 1", one, one, "x"), ("put x 2", found, entries, "x"))
-        assert _said(predicate, run)[1] == (
-            f"the entry x of key a is read as {said or 'None and None'} after put x 1, put x 2"
-        )
-    assert _said(
-        predicate, _maps(("put x 1", one, one, "x"), ("remove x", one, one, "x"), ("clear", one, one, ""))
-    ) == [True]
-
-
-def test_an_entry_is_gone_after_it_was_removed_and_after_all_were():
-    predicate = collections.a_removed_entry_is_gone
-    put, one = ("put x 1", {"x": 1}, {"x": 1}, "x"), {"x": 1}
-    assert _said(predicate, _maps(put, ("remove x", {}, {}, "x"), ("clear", {}, {}, ""))) == [True] * 3
-    for found, entries in [(one, {}), ({}, one), (one, one)]:
-        assert _said(predicate, _maps(put, ("remove x", found, entries, "x"))) == [
-            "the entry x of key a is still there after put x 1, remove x"
-        ]
-    assert _said(predicate, _maps(("clear", {}, {"y": 1}, ""))) == [
-        True,
-        "the entry y of key a is still there after the map was cleared",
-    ]
-    assert _said(predicate, _maps(put, ("remove x", {}, {}, "x"), put)) == [True]
-
-
-def test_a_set_holds_the_names_that_were_put_since_it_was_cleared():
-    predicate = collections.a_set_holds_an_element_once
-    run = _maps(
-        ("put y 1", {}, {}, "y"), ("put x 1", {}, {}, "xy"), ("remove x", {}, {}, "xy"), ("put x 2", {}, {}, "xxy")
-    )
-    assert _said(predicate, run) == [
-        True,
-        True,
-        True,
-        "the set of key a holds ['x', 'x', 'y'] after put y 1, put x 1, remove x, put x 2",
-    ]
-    assert _said(predicate, _maps(("clear", {}, {}, ""), ("clear", {}, {}, "x"))) == [
-        True,
-        "the set of key a holds ['x'] after it was cleared",
-    ]
 
 
 # Windowed counting
