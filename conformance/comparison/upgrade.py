@@ -139,10 +139,11 @@ class Upgrade:
                 scenarios=to_survive,
                 out=folder,
                 cases_from=self.options.out / "restarts.parquet",
+                wanted=0,
                 witnesses=(),
             )
         )
-        return besides_restarts(carried, to_survive, resumed, folder / "logs", self.options.timeout)
+        return besides_restarts(carried, to_survive, [resumed], folder / "logs", self.options.timeout)
 
     def _absent(self, logs: Path) -> tuple[Lacking, ...]:
         """The engines for which a release lacks an API. The check runs before any engine does. Raises CannotRun."""
@@ -163,19 +164,20 @@ class Upgrade:
 
 
 def besides_restarts(
-    carried: Results, scenarios: Sequence[Scenario], resumed: str, logs: Path, timeout: float
+    carried: Results, scenarios: Sequence[Scenario], resumed: Sequence[str], logs: Path, timeout: float
 ) -> Results:
-    """Results of engines that were resumed in the release ``resumed``, without violations that a restart within that
-    release shows, too. ``logs`` is a folder."""
-    cells, answers = [], dict[tuple[str, str], str]()
+    """Results of engines that were resumed in these releases, without violations that a restart within one of them
+    shows, too. ``logs`` is a folder."""
+    cells, answers = [], dict[tuple[str, str, str], str]()
     for cell in carried.cells:
-        mine = (bare(cell.engine), cell.witness)
-        if cell.verdict is Verdict.VIOLATED and mine not in answers:
-            witness = carried.witnesses[cell.witness]
-            engine = f"{bare(cell.engine)}@{resumed}"
-            answers[mine] = asked_alone(engine, witness, scenarios, logs / witness.id, timeout).answer
-        if cell.verdict is Verdict.VIOLATED and answers[mine] == STILL_FAILS:
-            cell = of_a_restart(cell, resumed)
+        for release in resumed if cell.verdict is Verdict.VIOLATED else ():
+            mine = (bare(cell.engine), cell.witness, release)
+            if mine not in answers:
+                witness, engine = carried.witnesses[cell.witness], f"{bare(cell.engine)}@{release}"
+                answers[mine] = asked_alone(engine, witness, scenarios, logs / release / witness.id, timeout).answer
+            if answers[mine] == STILL_FAILS:
+                cell = of_a_restart(cell, release)
+                break
         cells.append(cell)
     return replace(carried, cells=cells)
 

@@ -305,10 +305,11 @@ class Dated(Protocol):
 @runtime_checkable
 class Resumable(Protocol):
     """An engine that can go on from another release's checkpoint. ``ID@OLD+NEW`` asks for the engine begun in one
-    release and resumed in the other."""
+    release and resumed in the other, ``ID@NEW+OLD+NEW`` for one that then goes on in the first release again."""
 
     def begin(self, pack: Pack, programs: Mapping[str, Program], folder: Path) -> None:
-        """Run a pack up to its first restart. Leave all that ``resume`` needs in the folder. Raises as ``run``."""
+        """Run a pack up to its first restart or, in a folder that another release has left, up to the next one. Leave
+        in the folder all that ``resume`` needs. Raises as ``run``."""
 
     def resume(self, pack: Pack, programs: Mapping[str, Program], folder: Path) -> PackRun:
         """Run the rest of the pack, perhaps in another release. Return the run of the whole pack. Raises as ``run``."""

@@ -256,12 +256,15 @@ class SparkEngine:
         return closed
 
     def begin(self, pack: Pack, programs: Mapping[str, Program], folder: Path) -> None:
-        """Run a pack up to its first restart, and leave in ``folder`` what the rest goes on from."""
+        """Run a pack up to its next restart, and leave in ``folder`` what the rest goes on from."""
         from conformance.engines.spark.jobs import onward
 
         for number, part in enumerate(onward.apart(pack, programs)):
-            (folder / str(number)).mkdir()
+            again = (folder / str(number)).exists()
+            (folder / str(number)).mkdir(exist_ok=True)
             with self._job(part, programs, folder / str(number)) as job:
+                if again:
+                    job.take_over()
                 job.begin()
                 job.leave()
 

@@ -53,8 +53,8 @@ class Matrix:
 )
 @options.into("asked", Matrix)
 def checkpoints_(package: str, releases: tuple[str, ...], asked: Matrix) -> None:
-    """Begin jobs in each of some RELEASES of PACKAGE, and go on from their checkpoints in each other one: which
-    upgrades, and which rollbacks, keep what a job has.
+    """Begin jobs in each of some RELEASES of PACKAGE, and go on from their checkpoints in each other one, then in the
+    first one again: which upgrades, and which rollbacks, keep what a job has.
 
     Exit code 0, 2 for wrong usage, 3 if a release could not be run to its end.
     """
@@ -86,7 +86,7 @@ def checkpoints_(package: str, releases: tuple[str, ...], asked: Matrix) -> None
 def _line(row: Resumed) -> str:
     told = row.lacks or (f"{row.words} programs go on" if row.kept or row.lost else "nothing can be said")
     first = next(iter({**row.open, **row.lost}.items() if not row.kept else row.lost.items()), None)
-    return f"{row.engine}: {row.begun} → {row.resumed}: {told}" + (f"; {first[0]}: {first[1]}" if first else "")
+    return f"{row.engine}: {' → '.join(row.way)}: {told}" + (f"; {first[0]}: {first[1]}" if first else "")
 
 
 def _releases(package: str, releases: tuple[str, ...]) -> list[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import pickle
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -77,7 +77,7 @@ class Api:
 class Job:
     """A pack in a session of its own. ``plan`` is what stands around the operator.
 
-    ``begin`` and ``rest`` are the queries before and after its first restart. Between the two, ``leave`` and
+    ``begin`` runs the queries before its next restart, ``rest`` those that are left. Between the two, ``leave`` and
     ``take_over`` hand the job on to another process, with all that lies in its folder.
     """
 
@@ -104,34 +104,40 @@ class Job:
         self.rows: dict[int, list[Any]] = {}
         self.progress: list[dict[str, Any]] = []
         self._killed: list[crashes.Killed] = []
+        self.next_query = 0
 
     def begin(self) -> None:
-        """Run the queries before the first restart; none where there is no restart.
+        """Run the queries before the next restart; none where there is no restart.
 
         Raises:
             NotDriven: a query was to fail, and did not.
             RuntimeError: a query failed that was not to.
         """
-        for query in range(self.handover):
-            self._run_query(query)
+        begun_anew = (number for number in self._restarts if number > self.next_query)
+        self._run_queries(next(begun_anew, self.next_query))
 
     def leave(self) -> None:
         """Write down what came out so far."""
         # Rows have values of all types that an operator puts out, such as moments: JSON has no spelling of them.
-        (self.folder / LEFT).write_bytes(pickle.dumps((self.rows, self.progress), protocol=4))
+        (self.folder / LEFT).write_bytes(pickle.dumps((self.rows, self.progress, self.next_query), protocol=4))
 
     def take_over(self) -> None:
         """Go on from what another process left."""
-        self.rows, self.progress = pickle.loads((self.folder / LEFT).read_bytes())
+        self.rows, self.progress, self.next_query = pickle.loads((self.folder / LEFT).read_bytes())
 
     @property
-    def handover(self) -> int:
-        """The number of the query that the first restart begins."""
-        steps = list(self.pack.timeline)
-        first = next((number for number, step in enumerate(steps) if isinstance(step, Restart)), None)
-        if first is None:
-            return 0
-        return 1 + sum(map(begins_a_query, steps[:first]))
+    def _restarts(self) -> Iterator[int]:
+        """The numbers of the queries that restarts begin."""
+        number = 0
+        for step in self.pack.timeline:
+            number += begins_a_query(step)
+            if isinstance(step, Restart):
+                yield number
+
+    def _run_queries(self, end: int) -> None:
+        for query in range(self.next_query, end):
+            self._run_query(query)
+        self.next_query = end
 
     def rest(self) -> PackRun:
         """Run the other queries.
@@ -141,8 +147,7 @@ class Job:
             QueryFailed: the engine refused the query of a plan, or the query failed.
             RuntimeError: a plain query failed that was not to.
         """
-        for query in range(self.handover, self.batches[-1].query + 1):
-            self._run_query(query)
+        self._run_queries(self.batches[-1].query + 1)
         for killed in self._killed:
             killed.prove()
         layout = self._layout

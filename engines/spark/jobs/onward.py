@@ -52,7 +52,7 @@ def rest(job: Job) -> PackRun:
 
 def on_copies(job: Job) -> PackRun:
     """Go on from a copy of the checkpoint for each damage, and for each next version."""
-    last = max(number for number, batch in enumerate(job.batches) if batch.query < job.handover)
+    last = max(number for number, batch in enumerate(job.batches) if batch.query < job.next_query)
     for number in range(last + 1, len(job.batches)):
         job.write(number)
     damaged: dict[str, list[Case]] = {}
