@@ -82,10 +82,10 @@ class OneLine(Group):
 def bad_input() -> tuple[type[Exception], ...]:
     """The errors that say in one line what is wrong with the input of a command."""
     from conformance.comparison.bisect import CannotBisect
-    from conformance.comparison.checkpoints import UnreadableCheckpoints
     from conformance.comparison.expectations import UnusableExpectations
     from conformance.comparison.gate import Refused
     from conformance.comparison.locks import UnusableLock
+    from conformance.comparison.measured import UnreadableMeasurements
     from conformance.comparison.recall import UnusableCatalogue
     from conformance.model.export import CannotExport
     from conformance.model.schedule import InvalidSchedule
@@ -104,7 +104,7 @@ def bad_input() -> tuple[type[Exception], ...]:
         Refused,
         UnfitBaseline,
         UnreadableBaseline,
-        UnreadableCheckpoints,
+        UnreadableMeasurements,
         UnreadablePower,
         UnreadableResults,
         UnreadableSelfTest,

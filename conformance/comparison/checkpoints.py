@@ -4,10 +4,8 @@ one, and then in the first one again."""
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 
 from conformance.comparison.upgrade import besides_restarts, restarted, surviving
 from conformance.judgement.cell import Verdict
@@ -19,7 +17,6 @@ from conformance.results.results import Results
 from conformance.results.store import write_cases
 from conformance.run.drawing import batches
 from conformance.run.options import Options
-from conformance.support.writing import write_whole
 
 
 @dataclass(frozen=True)
@@ -61,29 +58,17 @@ class Resumed:
         return f"{len(self.kept)} of {asked}"
 
 
-class UnreadableCheckpoints(ValueError):
-    """A file that holds no ``Resumed``."""
-
-
-def read(path: Path) -> list[Resumed]:
-    """What a file holds. Raises UnreadableCheckpoints."""
-    try:
-        return [Resumed(**{**row, "kept": tuple(row["kept"])}) for row in json.loads(path.read_text(encoding="utf-8"))]
-    except (OSError, ValueError, TypeError, KeyError) as error:
-        raise UnreadableCheckpoints(f"{path}: not a file of `conformance checkpoints`: {error}") from None
-
-
-def write(path: Path, found: Iterable[Resumed]) -> None:
-    rows = [json.dumps(asdict(row), ensure_ascii=False) for row in sorted(found, key=lambda row: row.place)]
-    write_whole(path, "[\n" + ",\n".join(rows) + "\n]\n")
-
-
 def carried_over(scenarios: Sequence[Scenario], seed: int) -> list[Case]:
     """Cases of the shortest timeline of several bundles, each with a twin that is restarted, of the programs that
     promise to survive it. The first release has a bundle at least."""
+    return list(restarted(shortest(scenarios, seed), scenarios, seed))
+
+
+def shortest(scenarios: Sequence[Scenario], seed: int) -> list[Case]:
+    """Cases as drawn of the shortest timeline of several bundles."""
     drawn = [case for batch in batches(scenarios, 1, seed) for case in batch if _of_several_bundles(case)]
-    shortest = min((case.schedule.timeline for case in drawn), key=len)
-    return list(restarted((case for case in drawn if case.schedule.timeline == shortest), scenarios, seed))
+    timeline = min((case.schedule.timeline for case in drawn), key=len)
+    return [case for case in drawn if case.schedule.timeline == timeline]
 
 
 def _of_several_bundles(case: Case) -> bool:

@@ -27,7 +27,8 @@ TIMER_PENDING = "restart, timer pending"
 RETRIED = "attempt retried"
 RESUMED = "job resumed"
 SINK_FAILED = "sink failed"
-KILLED = tuple(Crash(0, at).circumstance for at in CRASH_POINTS)
+KILLED_AGAIN = "killed: twice"
+KILLED = (*(Crash(0, at).circumstance for at in CRASH_POINTS), KILLED_AGAIN)
 NO_DATA = "bundle without data"
 COALESCED = "coalesced advance"
 REPARTITIONED = "repartitioned"
@@ -122,8 +123,18 @@ def _of_elements(schedule: Schedule) -> Iterator[str]:
 
 def _of_steps(program: Program, schedule: Schedule) -> Iterator[str]:
     first_on_time = next((a.step for a in schedule.arrivals if a.on_time), None)
+    yield from kills(schedule)
     for step in schedule.steps:
-        if step.circumstance:
+        if step.circumstance and not isinstance(step, Crash):
             yield step.circumstance
         if step.circumstance == RESTARTED and program.timers and first_on_time is not None and first_on_time < step.id:
             yield TIMER_PENDING
+
+
+def kills(schedule: Schedule) -> frozenset[str]:
+    """The circumstances of a schedule, a subset of KILLED."""
+    steps = schedule.steps
+    again = any(isinstance(one, Crash) and isinstance(other, Crash) for one, other in itertools.pairwise(steps))
+    return frozenset(
+        {step.circumstance for step in steps if isinstance(step, Crash)} | ({KILLED_AGAIN} if again else set())
+    )

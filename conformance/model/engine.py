@@ -87,6 +87,7 @@ class Capabilities:
         ahead: the program's parameter that says how far (ms) an event may lie ahead of the watermark that it meets; ""
             for any distance.
         plans: the queries that the engine can build around its operator beside the plain one.
+        stores: where the engine can keep its state -> the plan (id) that has it there, "" for the plain query.
     """
 
     features: Mapping[Feature, Support]
@@ -103,6 +104,7 @@ class Capabilities:
     native_operator: NativeOperator | None = None
     ahead: str = ""
     plans: tuple[PlanTwin, ...] = ()
+    stores: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "features", {**UNNAMED, **self.features})

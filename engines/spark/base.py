@@ -18,6 +18,7 @@ from packaging.version import Version
 from conformance.engines.planned import named, twins
 from conformance.engines.spark.plans import plans
 from conformance.engines.spark.plans.around import Runs, SparkPlan, composed
+from conformance.engines.spark.plans.settings import OTHER_STORES, STORES
 from conformance.engines.spark.refused import refusals
 from conformance.engines.spark.runtime import releases, session
 from conformance.model.engine import CannotRun, Capabilities, EngineGone, Setting
@@ -72,17 +73,6 @@ DRIVEN: Mapping[Feature, Support] = {
 
 ROW_FILTER = LatenessProfile(Lateness.AT_OR_BEHIND, Lateness.AT_OR_BEHIND)
 """What the row filter of stateful operators drops (Spark 4.3.0)."""
-
-STORES = {
-    "hdfs": {"providerClass": session.STORE.format("HDFSBackedStateStoreProvider")},
-    "rocksdb": {"providerClass": session.STORE.format("RocksDBStateStoreProvider")},
-    "rocksdb-changelog": {
-        "providerClass": session.STORE.format("RocksDBStateStoreProvider"),
-        "rocksdb.changelogCheckpointing.enabled": "true",
-    },
-    "rocksdb-avro": {"providerClass": session.STORE.format("RocksDBStateStoreProvider"), "encodingFormat": "avro"},
-}
-"""State stores by the name that an engine's variant has, as settings below spark.sql.streaming.stateStore."""
 
 
 def capabilities(
@@ -177,7 +167,8 @@ class SparkEngine:
         if session.remote():
             lacks = unsupported("a client of Spark Connect has no StreamingCheckpointManager, and no classic session")
             lacking |= {Feature.NEXT_CLIENT: lacks, Feature.REPARTITION: lacks}
-        return replace(can, features={**can.features, **lacking})
+        others = {store: plan for store, plan in OTHER_STORES.items() if plan in self.plans and store != self.store}
+        return replace(can, features={**can.features, **lacking}, stores={self.store: "", **others})
 
     def check(self) -> None:
         session.check()
@@ -294,6 +285,7 @@ class SparkEngine:
     @contextmanager
     def _job(self, pack: Pack, programs: Mapping[str, Program], folder: Path) -> Iterator[Job]:
         """A pack as a job in a session of its own. Raises EngineGone."""
+        from conformance.engines.spark.checkpoint import crashes
         from conformance.engines.spark.driving import proof
         from conformance.engines.spark.jobs.job import Api, Job
 
@@ -303,7 +295,7 @@ class SparkEngine:
                 settings = {"spark.sql.shuffle.partitions": str(proof.partitions_of(pack))}
                 settings |= session.NO_EMPTY_BATCHES if Schedule(pack.timeline).waits else {}
                 plan = self._plan(pack)
-                spark = self._session({**settings, **plan.settings})
+                spark = self._session({**settings, **plan.settings, **crashes.settings_for(pack)})
                 reaches = self.capabilities.first_missing({Feature.NEXT_CLIENT}) is None
                 api = Api(
                     self.apply,
@@ -327,8 +319,7 @@ class SparkEngine:
 
     def _session(self, settings: Mapping[str, str]) -> Any:
         """A session with these settings and those of this configuration."""
-        store = {f"spark.sql.streaming.stateStore.{name}": value for name, value in STORES[self.store].items()}
-        return session.own(self._spark, {**store, **settings})
+        return session.own(self._spark, {**STORES[self.store], **settings})
 
     def delay(self, programs: Mapping[str, Program]) -> int:
         """The watermark's delay (ms). It is the harness's own where the operator does not read it."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from packaging.version import Version
 
-from conformance.comparison.checkpoints import Resumed, UnreadableCheckpoints, read
-from conformance.reports.own import own_baselines
+from conformance.comparison.checkpoints import Resumed
+from conformance.reports.own import measured
 
 FILE = "checkpoints.json"
 """The file beside the baselines."""
@@ -45,11 +45,7 @@ def tables(engines: Iterable[str]) -> list[Table]:
 
 def known_checkpoints() -> list[Resumed]:
     """What was measured; nothing where the project's baselines are not at hand."""
-    place = own_baselines()
-    try:
-        return read(place / FILE) if place and (place / FILE).exists() else []
-    except UnreadableCheckpoints:
-        return []
+    return measured(FILE, Resumed)
 
 
 def _tables(known: Iterable[Resumed], engines: Iterable[str]) -> Iterator[Table]:

@@ -89,7 +89,7 @@ def render(
         types=list(types.tables(grid)),
         plans=plans.view(grid),
         crashes=crashes.lines(grid),
-        crash_points=crashes.POINTS,
+        crash_points=crashes.WORDS,
         type_words=types.WORDS,
         changed=sections.changed(grid),
         checkpoints=checkpoints.tables(bare(name) for run in runs for name in run.engines),

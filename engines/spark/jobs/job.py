@@ -239,7 +239,8 @@ class Job:
 
     def _kill(self, number: int, crash: Crash) -> None:
         """The query was killed in a micro-batch. Rows that the sink had stay until others take their place."""
-        self._killed.append(crashes.Killed(self.checkpoint, number, crash, self.folder / running.FILES / running.LOG))
+        sink = self.folder / running.FILES / running.LOG
+        self._killed.append(crashes.Killed(self.checkpoint, number, crash, sink, self.spark.conf.get))
         if all(report["batchId"] != number for report in self.progress):
             raise NotDriven(f"micro-batch {number} was to be killed in, and the query did not run it")
         told = number - crash.again

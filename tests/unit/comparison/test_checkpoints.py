@@ -8,7 +8,8 @@ import pytest
 from hostile import hostile_results
 
 from conformance.comparison import checkpoints
-from conformance.comparison.checkpoints import Resumed, UnreadableCheckpoints, carried_over, read, resume, write
+from conformance.comparison.checkpoints import Resumed, carried_over, resume
+from conformance.comparison.measured import UnreadableMeasurements, read, write
 from conformance.judgement.cell import Verdict
 from conformance.model.perturbation import RESTART, factor_of
 from conformance.model.schedule import Deliver, Restart
@@ -103,12 +104,12 @@ def test_the_file_has_what_was_written(tmp_path):
         Resumed("a", "3.5.9", "4.0.5", lacks="no such API"),
     ]
     write(tmp_path / "kept.json", rows)
-    assert read(tmp_path / "kept.json") == rows[::-1]
+    assert read(tmp_path / "kept.json", Resumed) == rows[::-1]
     (tmp_path / "kept.json").write_text('[{"engine": "a"}]')
-    with pytest.raises(UnreadableCheckpoints, match="not a file of `conformance checkpoints`"):
-        read(tmp_path / "kept.json")
-    with pytest.raises(UnreadableCheckpoints):
-        read(Path("none.json"))
+    with pytest.raises(UnreadableMeasurements, match="no file of measured Resumed"):
+        read(tmp_path / "kept.json", Resumed)
+    with pytest.raises(UnreadableMeasurements):
+        read(Path("none.json"), Resumed)
 
 
 def test_a_table_has_upgrades_and_rollbacks_of_engines_that_were_asked():
