@@ -1,4 +1,4 @@
-"""The commands checkpoints and crashes: which release of a package goes on from which other one, and what is kept by a job
+"""The commands checkpoints and crashes: which release of a package goes on from which other one, and what a job keeps
 that is killed. What they find is kept in a file."""
 
 from __future__ import annotations
