@@ -55,6 +55,7 @@ DRIVEN: Mapping[Feature, Support] = {
     Feature.NEXT_QUERY: NATIVE,
     Feature.NEXT_SETTINGS: NATIVE,
     Feature.NEXT_CLIENT: NATIVE,
+    Feature.NEXT_API: unsupported("no newer API does what this one does (Spark 4.3.0)"),
     Feature.REPARTITION: NATIVE,
     Feature.NEXT_OPERATOR: unsupported(
         "each version of a program has the one operator that runs programs (Spark 4.3.0)"
@@ -125,6 +126,7 @@ class SparkEngine:
         compares: those that it is asked about beside, where it runs in a release that is compared with another one.
         sides: how often the operator reads the stream.
         classic: it cannot run through Spark Connect.
+        moves_to: the engine of the API that users move such jobs to.
     """
 
     id: str
@@ -145,6 +147,7 @@ class SparkEngine:
     compares: tuple[str, ...] = ()
     sides = 1
     classic = False
+    moves_to: type[SparkEngine] | None = None
 
     def __init__(self, variant: str = "") -> None:
         if variant:
@@ -306,6 +309,7 @@ class SparkEngine:
                     self.stored,
                     self.mode_of,
                     partial(self._connected, pack, programs, folder) if reaches else None,
+                    self.moves_to().apply if self.moves_to else None,
                 )
                 yield Job(spark, folder, pack, programs, api, plan)
         finally:

@@ -62,6 +62,7 @@ class Api:
         read: gives what the stores hold after a micro-batch.
         mode_of: gives the output mode of the query that goes on with a change of the program.
         connected: goes on from a checkpoint through Spark Connect; None where that cannot be.
+        moved: the operator of the API that users move such jobs to; None where there is none.
     """
 
     apply: Apply
@@ -72,6 +73,7 @@ class Api:
     read: Callable[[Job, int], Iterable[stored.StoredRow]]
     mode_of: Callable[[str], str]
     connected: Callable[[Path], tuple[copies.Rows, Json]] | None
+    moved: Apply | None
 
 
 class Job:
@@ -92,7 +94,8 @@ class Job:
     ) -> None:
         self.spark, self.folder, self.pack, self.apply, self.mode = spark, folder, pack, api.apply, api.mode
         self.delay, self.sides, self._read, self.mode_of = api.delay, api.sides, api.read, api.mode_of
-        self.change, self.connected = "", api.connected
+        self.change, self.connected, self.moved = "", api.connected, api.moved
+        self.begins_with: DataFrame | None = None
         self.plan, self._layout = plan, plan.layout
         self.programs = {name: programs[name] for name in {program_ref(c.scenario, c.program) for c in pack.cases}}
         chain = max(program.timer_chain for program in self.programs.values())
@@ -187,7 +190,10 @@ class Job:
         return frozenset(case.id for case in self.pack.cases)
 
     def _initial(self) -> DataFrame | None:
-        """The rows of initial state, where the pack has any: a query that resumes is given them again, as users do."""
+        """The rows of initial state, where the pack has any: a query that resumes is given them again, as users do. A
+        job that was moved ``begins_with`` others."""
+        if self.begins_with is not None:
+            return self.begins_with
         step = next((s.id for s in self.pack.timeline if isinstance(s, Deliver) and s.initial), None)
         if step is None:
             return None

@@ -13,7 +13,7 @@ from conformance.plugins.registry import load_engine
 from conformance.scenarios.state.next_operators import EXCHANGES
 from conformance.scenarios.state.next_operators import PROGRAMS as EXCHANGED
 from conformance.scenarios.state.next_operators import goes_on as answers_anew
-from conformance.scenarios.state.next_versions import goes_on
+from conformance.scenarios.state.next_versions import SUMS_TO_MOVE, goes_on
 
 pytestmark = pytest.mark.engine
 
@@ -60,6 +60,18 @@ def test_a_client_of_spark_connect_goes_on_from_a_checkpoint_of_a_classic_sessio
     case = case_of("sums", "another client")
     run = Observation(case, spark.run(Pack((case,)), PROGRAMS).traces[case.id])
     assert [*goes_on("another client")(run)] == [True] * 4
+
+
+@pytest.mark.parametrize("name", ["spark-fmgws-pandas", "spark-fmgws-jvm", "spark-mgws-jvm"])
+def test_what_an_older_api_kept_transform_with_state_begins_with(spark, tmp_path, name):
+    engine = load_engine(name)
+    engine.open(tmp_path)
+    case = case_of("moved", None)
+    try:
+        run = Observation(case, engine.run(Pack((case,)), PROGRAMS).traces[case.id])
+    finally:
+        engine.close()
+    assert [*goes_on("another API", SUMS_TO_MOVE)(run)] == [True] * 4
 
 
 def test_windows_of_another_size_begin_anew(spark, tmp_path):

@@ -66,7 +66,6 @@ DELTA = "{}.delta"
     ("at", "there"),
     [
         ("offsets", ["offsets/2"]),
-        ("within", ["offsets/2"]),
         ("partition", ["offsets/2", "state/0/0/3.delta"]),
         ("state", ["offsets/2", "state/0/0/3.delta", "state/0/1/3.delta"]),
         ("sink", ["offsets/2", "state/0/0/3.delta", "state/0/1/3.delta"]),
