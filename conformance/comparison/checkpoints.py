@@ -13,6 +13,7 @@ from conformance.model.case import Case
 from conformance.model.engine import bare
 from conformance.model.equivalence import IMPLIES, Equivalence
 from conformance.model.scenario import Scenario
+from conformance.model.schedule import Deliver, Restart
 from conformance.results.results import Results
 from conformance.results.store import write_cases
 from conformance.run.drawing import batches
@@ -72,9 +73,10 @@ def shortest(scenarios: Sequence[Scenario], seed: int) -> list[Case]:
 
 
 def _of_several_bundles(case: Case) -> bool:
-    """Whether a job has bundles behind a restart, and neither waits nor starts with state."""
-    bundles = case.schedule.bundles
-    return len(bundles) > 1 and not case.schedule.waits and not any(bundle.initial for bundle in bundles)
+    """Whether a job can have bundles behind a restart, has none yet, and neither waits nor starts with state."""
+    schedule = case.schedule
+    begun = any(isinstance(step, Restart) or (isinstance(step, Deliver) and step.initial) for step in schedule.steps)
+    return len(schedule.bundles) > 1 and not schedule.waits and not begun
 
 
 def _in_any_order(scenario: Scenario) -> Scenario:

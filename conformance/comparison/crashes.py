@@ -100,11 +100,8 @@ def kill(
     again. ``run`` makes a run, ``options`` describes the rest of it."""
     there = {row.place for row in known if not row.failure}
     programs = programs_of(options.scenarios)
-    cases = [
-        case
-        for case in shortest(options.scenarios, options.seed)
-        if possible(programs[program_ref(case.scenario, case.program)], CRASH)
-    ]
+    drawn = shortest(options.scenarios, options.seed)
+    cases = [case for case in drawn if possible(programs[program_ref(case.scenario, case.program)], CRASH)]
     for (store, plan), engines in stores.items():
         asked = tuple(engine for engine in engines if (engine, store) not in there)
         if not asked:
