@@ -8,7 +8,9 @@ from hostile import hostile_results
 from conformance.comparison.crashes import POINTS, Killed, kill, stores_of
 from conformance.judgement.cell import Verdict
 from conformance.judgement.coverage import KILLED, kills
+from conformance.model.case import program_ref
 from conformance.model.perturbation import CRASH, factors_of
+from conformance.model.scenario import programs_of
 from conformance.model.schedule import Restart
 from conformance.plugins.registry import engine_ids, load_engine, load_scenarios, package_of
 from conformance.results.store import read_cases
@@ -63,7 +65,8 @@ def test_cases_are_killed_at_every_point_with_state_where_the_plan_has_it(option
     assert set().union(*(kills(twin.schedule) for twin in twins)) == {*KILLED}
     assert all(factors_of(twin.perturbation) == ("crash", "plan:state-changelog") for twin in twins)
     assert not any(isinstance(step, Restart) for twin in twins for step in twin.schedule.steps)
-    assert all(load_engine("spark-tws").capabilities.takes(c, SCENARIOS[0].programs[c.program]) for c in twins)
+    can, programs = load_engine("spark-tws").capabilities, programs_of(SCENARIOS)
+    assert all(can.takes(twin, programs[program_ref(twin.scenario, twin.program)]) for twin in twins)
     assert mine.wanted == 0, "the cases run as they are"
 
 
