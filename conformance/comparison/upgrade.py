@@ -59,7 +59,8 @@ class Upgraded:
 @dataclass(frozen=True)
 class Upgrade:
     """The releases to compare, ``old`` and ``new`` of a package, on its ``engines`` (ids without a version). With
-    ``rollback``, checkpoints of the new release are resumed by the old one, too. ``Options`` describes the rest."""
+    ``rollback``, checkpoints of the new release are resumed by the old one, too, and then by the new one again.
+    ``Options`` describes the rest."""
 
     old: str
     new: str
@@ -126,16 +127,16 @@ class Upgrade:
         what: str,
     ) -> Results:
         """The results of engines that begin in one release and are resumed in the other, as an UPGRADE or a ROLLBACK
-        does."""
-        begun, resumed = (self.old, self.new) if what == UPGRADE else (self.new, self.old)
-        say(f"checkpoints of {begun} on {resumed}")
+        does; behind a rollback, in the first one again."""
+        begun, *resumed = (self.old, self.new) if what == UPGRADE else (self.new, self.old, self.new)
+        say(f"checkpoints of {begun} on {', then on '.join(resumed)}")
         scenarios = (surviving(scenario, both.stability, what) for scenario in self.options.scenarios)
         to_survive = tuple(scenario for scenario in scenarios if scenario.guarantees)
         folder = self.options.out / ("carried" if what == UPGRADE else "rolled-back")
         carried = whole(
             replace(
                 self.options,
-                engines=tuple(f"{name}@{begun}+{resumed}" for name in names),
+                engines=tuple(f"{name}@{'+'.join((begun, *resumed))}" for name in names),
                 scenarios=to_survive,
                 out=folder,
                 cases_from=self.options.out / "restarts.parquet",
@@ -143,7 +144,7 @@ class Upgrade:
                 witnesses=(),
             )
         )
-        return besides_restarts(carried, to_survive, [resumed], folder / "logs", self.options.timeout)
+        return besides_restarts(carried, to_survive, resumed, folder / "logs", self.options.timeout)
 
     def _absent(self, logs: Path) -> tuple[Lacking, ...]:
         """The engines for which a release lacks an API. The check runs before any engine does. Raises CannotRun."""
