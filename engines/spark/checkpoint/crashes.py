@@ -118,10 +118,10 @@ def files_of(folder: Path, names: re.Pattern[str], version: int) -> Iterator[Pat
 
 
 def _prove_store(files: Iterable[Path], asked: Callable[[str, str], str]) -> None:
-    """Raises NotDriven if the files are of another store than the one asked for. Releases before 4.0 have one format of
-    checkpoints."""
+    """Raises NotDriven if the files are of another store than the one asked for. RocksDB has no changelog before 3.5,
+    and checkpoints have one format before 4.0."""
     rocksdb = "RocksDB" in asked(f"{IN_STORE}.providerClass", "")
-    logged = asked(f"{IN_STORE}.rocksdb.changelogCheckpointing.enabled", "false") == "true"
+    logged = asked(f"{IN_STORE}.rocksdb.changelogCheckpointing.enabled", "false") == "true" and released() >= (3, 5)
     second = asked(f"{IN_STORE}.checkpointFormatVersion", "1") == "2" and released() >= (4, 0)
     wanted = ("changelog" if logged else "zip") if rocksdb else "delta"
     found = {(_kind(file), "_" in file.name) for file in files}
