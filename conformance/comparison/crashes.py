@@ -35,7 +35,7 @@ class Killed:
         kept: point -> how many guarantees were kept in cases that were killed there.
         violated: point -> how many were violated there, each by the case that shows it.
         broken: guarantee ("scenario/id") -> what is wrong.
-        failure: why there is no more to say; "" for nothing.
+        failure: why there is no more to say, in a line; "" for nothing.
     """
 
     engine: str
@@ -58,6 +58,7 @@ def killed(results: Results, engine: str, store: str) -> Killed:
     cells = [cell for cell in mine if CRASH.id in factors_of(cell.perturbation) and cell.row not in always]
     at = {name: [cell.verdict for cell in cells if is_at(results, cell, name)] for name in POINTS}
     record = results.environment[engine]
+    errors = (f"{c.scenario}/{c.guarantee}: {c.reason}" for c in cells if c.verdict is Verdict.ERROR)
     return Killed(
         engine,
         store,
@@ -65,17 +66,18 @@ def killed(results: Results, engine: str, store: str) -> Killed:
         {name: number for name, told in at.items() if (number := told.count(Verdict.HOLDS))},
         {name: number for name, told in at.items() if (number := told.count(Verdict.VIOLATED))},
         {f"{c.scenario}/{c.guarantee}": c.reason for c in cells if c.verdict is Verdict.VIOLATED},
-        record.failure,
+        record.failure or next(errors, ""),
     )
 
 
 def is_at(results: Results, cell: MatrixCell, point: str) -> bool:
-    """Whether a cell speaks of a point: one that holds, of each that its cases were killed at; one that is violated, of
-    those of its witness."""
+    """Whether a cell speaks of a point: one that holds, of each that its cases were killed at, unless a note says that
+    nothing was being written there; one that is violated, of those of its witness."""
     circumstance, _ = POINTS[point]
     if cell.verdict is Verdict.VIOLATED and (witness := results.witnesses.get(cell.witness)):
         return circumstance in kills(witness.case.schedule)
-    return bool(cell.coverage.get(circumstance))
+    vain = any(note.startswith(f"{circumstance}: ") for note in cell.notes)
+    return bool(cell.coverage.get(circumstance)) and not vain
 
 
 def stores_of(engines: Iterable[str]) -> Mapping[tuple[str, str], list[str]]:

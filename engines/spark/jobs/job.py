@@ -31,6 +31,7 @@ from conformance.engines.spark.state import typed_keys
 from conformance.engines.typed_keys import types_in_use
 from conformance.model.case import program_ref
 from conformance.model.engine import NotDriven
+from conformance.model.perturbation import CRASH
 from conformance.model.plan import begins_a_query
 from conformance.model.program import FixedWindows, JobKind, Program
 from conformance.model.runs import Pack, PackRun
@@ -163,7 +164,8 @@ class Job:
             self.pack, self.batches, told(self._told, self.batches, self.mode), self.progress, found
         )
         left = (json.loads(path.read_text()) for path in (self.folder / "failures").glob("*.json"))
-        return PackRun(traces, counts, untouched(self.pack, left) | self._too_slow())
+        notes = {f"{ref}: {CRASH.id}": killed.note for killed in self._killed for ref in self.programs if killed.note}
+        return PackRun(traces, counts, untouched(self.pack, left) | self._too_slow(), notes)
 
     def go_on(self, checkpoint: Path) -> tuple[copies.Rows, Json]:
         """Go on from a checkpoint: what comes out, and the error that ended the query, if any, see ``ended_by``. Where

@@ -112,22 +112,21 @@ def test_state_that_was_being_written_is_left_half_written_under_another_name(tm
 
 def test_a_snapshot_that_was_being_written_beside_changes_is_left_half_written(tmp_path):
     folder = checkpoint_of(tmp_path, DELTA, "{}.snapshot")
-    killed(folder, "maintenance")
+    assert killed(folder, "maintenance").note == ""
     assert [*folder.rglob("3.delta")]
     assert not [*folder.rglob("3.snapshot")]
     assert len([*folder.rglob(".3.snapshot.*.tmp")]) == len(PARTS)
 
 
-def test_a_kill_at_maintenance_needs_a_snapshot_that_maintenance_wrote(tmp_path):
-    """A store that has a snapshot for each micro-batch leaves nothing to write."""
-    for place in ("changes", "snapshots"):
-        folder = checkpoint_of(tmp_path / place, DELTA if place == "changes" else "{}.zip")
+@pytest.mark.parametrize("stored", ["{}.zip", "{}.delta"])
+def test_a_kill_at_maintenance_tells_that_no_snapshot_was_being_written(tmp_path, stored):
+    """As where a store has a snapshot for each micro-batch."""
+    folder = checkpoint_of(tmp_path, stored)
     for path in folder.rglob("*.zip"):
         _snapshot(path, "none.sst")
-    killed(folder, "maintenance")
-    assert left(folder) == ["commits/2", "offsets/2", "state/0/0/3.zip", "state/0/1/3.zip"]
-    with pytest.raises(NotDriven, match="wrote no snapshot: "):
-        killed(tmp_path / "changes", "maintenance")
+    assert killed(folder, "maintenance").note == "killed: maintenance: no snapshot was being written beside the state"
+    files = [f"state/0/{part}/{stored.format(3)}" for part in PARTS]
+    assert left(folder) == ["commits/2", "offsets/2", *files]
 
 
 @pytest.mark.parametrize("stored", ["{}.zip", "{}_0ab1.delta", "{}.changelog"])

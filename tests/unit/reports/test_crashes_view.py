@@ -75,6 +75,14 @@ def test_a_violation_counts_at_the_points_of_its_witness():
     assert violated == ["offsets", "sink", "twice"]
 
 
+def test_a_point_where_nothing_was_being_written_is_none():
+    run = results(("a", "crash", Verdict.HOLDS, ["commit", "maintenance"]))
+    note = "killed: maintenance: no snapshot was being written"
+    run = replace(run, cells=[replace(cell, notes=(note,)) for cell in run.cells])
+    [line] = lines(Grid([run]))
+    assert [name for name, point in zip(POINTS, line.points, strict=True) if point] == ["commit"]
+
+
 def test_what_was_measured_of_other_stores_stands_beside_the_run(known):
     known += [
         Killed("toy", "memory", "1.1", {"sink": 3}, {"commit": 1}, {"s/g": "a count twice"}),
