@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from conformance.comparison.measured import Row, UnreadableMeasurements, read
 from conformance.plugins.points import HOME
 
 
@@ -16,6 +17,15 @@ def own_file(name: str) -> Path | None:
 def own_baselines() -> Path | None:
     """The folder of the measured releases' baselines; None where there is none."""
     return next((place for place in _places("baselines", HOME) if any(place.glob("*.jsonl"))), None)
+
+
+def measured(name: str, kind: type[Row]) -> list[Row]:
+    """The rows of a file beside the baselines; none where it is not at hand, or of another version."""
+    place = own_baselines()
+    try:
+        return read(place / name, kind) if place and (place / name).exists() else []
+    except UnreadableMeasurements:
+        return []
 
 
 def _places(name: str, in_checkout: Path) -> tuple[Path, Path]:

@@ -31,7 +31,7 @@ COMMANDS = {
     "report": ("report",),
     "compare": ("diff", "gate", "baseline", "bisect"),
     "upgrade": ("upgrade",),
-    "checkpoints": ("checkpoints",),
+    "checkpoints": ("checkpoints", "crashes"),
     "history": ("history",),
     "selftest": ("selftest",),
     "site": ("site",),

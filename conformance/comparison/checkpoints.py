@@ -1,13 +1,11 @@
-"""Which release goes on from which: checkpoints begun in each of several releases of a package, and resumed in each
-other one."""
+"""Which release goes on from which: checkpoints begun in each of several releases of a package, resumed in each other
+one, and then in the first one again."""
 
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 
 from conformance.comparison.upgrade import besides_restarts, restarted, surviving
 from conformance.judgement.cell import Verdict
@@ -15,12 +13,11 @@ from conformance.model.case import Case
 from conformance.model.engine import bare
 from conformance.model.equivalence import IMPLIES, Equivalence
 from conformance.model.scenario import Scenario
+from conformance.model.schedule import Deliver, Restart
 from conformance.results.results import Results
 from conformance.results.store import write_cases
 from conformance.run.drawing import batches
 from conformance.run.options import Options
-from conformance.support.reading import BadInput
-from conformance.support.writing import write_whole
 
 
 @dataclass(frozen=True)
@@ -33,6 +30,7 @@ class Resumed:
         lost: program -> what is wrong with its output behind the restart, or why the release does not go on.
         open: program -> why nothing can be said.
         lacks: what one of the releases lacks of the engine; "" for nothing. No program is asked then.
+        back: whether the first release went on from the second one in the end.
     """
 
     engine: str
@@ -42,10 +40,16 @@ class Resumed:
     lost: Mapping[str, str] = field(default_factory=dict)
     open: Mapping[str, str] = field(default_factory=dict)
     lacks: str = ""
+    back: bool = False
 
     @property
-    def place(self) -> tuple[str, str, str]:
-        return self.engine, self.begun, self.resumed
+    def place(self) -> tuple[str, str, str, bool]:
+        return self.engine, self.begun, self.resumed, self.back
+
+    @property
+    def way(self) -> tuple[str, ...]:
+        """The releases, in the order in which they go on from each other."""
+        return (self.begun, self.resumed, self.begun)[: 2 + self.back]
 
     @property
     def words(self) -> str:
@@ -54,41 +58,25 @@ class Resumed:
             return "–"
         return f"{len(self.kept)} of {asked}"
 
-    @property
-    def kind(self) -> str:
-        """ "violated" where a program does not go on, "holds" where all do, "" where nothing can be said."""
-        return "violated" if self.lost else "holds" if self.kept else ""
-
-
-class UnreadableCheckpoints(BadInput):
-    """A file that holds no ``Resumed``."""
-
-
-def read(path: Path) -> list[Resumed]:
-    """What a file holds. Raises UnreadableCheckpoints."""
-    try:
-        return [Resumed(**{**row, "kept": tuple(row["kept"])}) for row in json.loads(path.read_text(encoding="utf-8"))]
-    except (OSError, ValueError, TypeError, KeyError) as error:
-        raise UnreadableCheckpoints(f"{path}: not a file of `conformance checkpoints`: {error}") from None
-
-
-def write(path: Path, found: Iterable[Resumed]) -> None:
-    rows = [json.dumps(asdict(row), ensure_ascii=False) for row in sorted(found, key=lambda row: row.place)]
-    write_whole(path, "[\n" + ",\n".join(rows) + "\n]\n")
-
 
 def carried_over(scenarios: Sequence[Scenario], seed: int) -> list[Case]:
     """Cases of the shortest timeline of several bundles, each with a twin that is restarted, of the programs that
     promise to survive it. The first release has a bundle at least."""
+    return list(restarted(shortest(scenarios, seed), scenarios, seed))
+
+
+def shortest(scenarios: Sequence[Scenario], seed: int) -> list[Case]:
+    """Cases as drawn of the shortest timeline of several bundles."""
     drawn = [case for batch in batches(scenarios, 1, seed) for case in batch if _of_several_bundles(case)]
-    shortest = min((case.schedule.timeline for case in drawn), key=len)
-    return list(restarted((case for case in drawn if case.schedule.timeline == shortest), scenarios, seed))
+    timeline = min((case.schedule.timeline for case in drawn), key=len)
+    return [case for case in drawn if case.schedule.timeline == timeline]
 
 
 def _of_several_bundles(case: Case) -> bool:
-    """Whether a job has bundles behind a restart, and neither waits nor starts with state."""
-    bundles = case.schedule.bundles
-    return len(bundles) > 1 and not case.schedule.waits and not any(bundle.initial for bundle in bundles)
+    """Whether a job can have bundles behind a restart, has none yet, and neither waits nor starts with state."""
+    schedule = case.schedule
+    begun = any(isinstance(step, Restart) or (isinstance(step, Deliver) and step.initial) for step in schedule.steps)
+    return len(schedule.bundles) > 1 and not schedule.waits and not begun
 
 
 def _in_any_order(scenario: Scenario) -> Scenario:
@@ -107,37 +95,43 @@ def resume(
     run: Callable[[Options], Results],
     known: Iterable[Resumed] = (),
 ) -> Iterator[list[Resumed]]:
-    """What comes of checkpoints from each release to each other one, a list for each way. What is ``known`` is not
-    asked again. ``run`` makes a run, ``options`` describes the rest of it. An engine that fails has no row."""
-    there = {row.place for row in known if not row.open}
+    """What comes of checkpoints from each release to each other one, and of those that then go back, a list for each
+    way. What is ``known`` is not asked again; a way is not gone back on where a release lacks the engine. ``run`` makes
+    a run, ``options`` describes the rest of it. An engine that fails has no row."""
+    there = {row.place: row for row in known if not row.open}
     file = options.out / "cases.parquet"
     scenarios = tuple(s for scenario in options.scenarios if (s := _in_any_order(surviving(scenario))).guarantees)
-    for begun, resumed in itertools.permutations(releases, 2):
-        asked = [engine for engine in engines if (engine, begun, resumed) not in there]
+    for back, (begun, resumed) in itertools.product((False, True), itertools.permutations(releases, 2)):
+        asked = [engine for engine in engines if (engine, begun, resumed, back) not in there]
+        if back:
+            asked = [engine for engine in asked if (once := there.get((engine, begun, resumed, False))) and once.kept]
         if not asked:
             continue
         if not file.exists():
             file.parent.mkdir(parents=True, exist_ok=True)
             write_cases(file, carried_over(options.scenarios, options.seed))
-        names = tuple(f"{engine}@{begun}+{resumed}" for engine in asked)
-        place = options.out / f"{begun}-then-{resumed}"
-        mine = replace(options, engines=names, scenarios=scenarios, out=place, cases_from=file, witnesses=())
-        results = run(replace(mine, brief=True))
-        judged = besides_restarts(results, scenarios, resumed, place / "logs", options.timeout)
-        yield [row for engine in asked if (row := _resumed(judged, engine, begun, resumed))]
+        way = Resumed("", begun, resumed, back=back).way
+        names = tuple(f"{engine}@{'+'.join(way)}" for engine in asked)
+        place = options.out / "-then-".join(way)
+        mine = replace(options, engines=names, scenarios=scenarios, out=place, cases_from=file, wanted=0)
+        results = run(replace(mine, witnesses=(), brief=True))
+        judged = besides_restarts(results, scenarios, [*dict.fromkeys(way[1:])], place / "logs", options.timeout)
+        found = [row for name in asked if (row := _found(judged, Resumed(name, begun, resumed, back=back)))]
+        there |= {row.place: row for row in found}
+        yield found
 
 
-def _resumed(results: Results, engine: str, begun: str, resumed: str) -> Resumed | None:
-    """What comes of an engine; None if it failed, and nothing was found."""
+def _found(results: Results, way: Resumed) -> Resumed | None:
+    """What comes of an engine on its way; None if it failed, and nothing was found."""
     by_verdict: dict[Verdict, dict[str, str]] = {}
     for cell in results.cells:
-        if bare(cell.engine) == engine:
+        if bare(cell.engine) == way.engine:
             by_verdict.setdefault(cell.verdict, {})[f"{cell.scenario}/{cell.program}"] = cell.reason
     kept, lost = by_verdict.pop(Verdict.HOLDS, {}), by_verdict.pop(Verdict.VIOLATED, {})
     lacking = by_verdict.pop(Verdict.UNSUPPORTED, {})
     unsaid = {program: why for found in by_verdict.values() for program, why in found.items()}
     if kept or lost or unsaid:
-        return Resumed(engine, begun, resumed, tuple(kept), lost, unsaid)
-    if results.environment[f"{engine}@{begun}+{resumed}"].failure:
+        return replace(way, kept=tuple(kept), lost=lost, open=unsaid)
+    if results.environment[f"{way.engine}@{'+'.join(way.way)}"].failure:
         return None
-    return Resumed(engine, begun, resumed, lacks=next(iter(lacking.values()), "no program runs on it"))
+    return replace(way, lacks=next(iter(lacking.values()), "no program runs on it"))

@@ -59,7 +59,8 @@ class Upgraded:
 @dataclass(frozen=True)
 class Upgrade:
     """The releases to compare, ``old`` and ``new`` of a package, on its ``engines`` (ids without a version). With
-    ``rollback``, checkpoints of the new release are resumed by the old one, too. ``Options`` describes the rest."""
+    ``rollback``, checkpoints of the new release are resumed by the old one, too, and then by the new one again.
+    ``Options`` describes the rest."""
 
     old: str
     new: str
@@ -126,19 +127,20 @@ class Upgrade:
         what: str,
     ) -> Results:
         """The results of engines that begin in one release and are resumed in the other, as an UPGRADE or a ROLLBACK
-        does."""
-        begun, resumed = (self.old, self.new) if what == UPGRADE else (self.new, self.old)
-        say(f"checkpoints of {begun} on {resumed}")
+        does; behind a rollback, in the first one again."""
+        begun, *resumed = (self.old, self.new) if what == UPGRADE else (self.new, self.old, self.new)
+        say(f"checkpoints of {begun} on {', then on '.join(resumed)}")
         scenarios = (surviving(scenario, both.stability, what) for scenario in self.options.scenarios)
         to_survive = tuple(scenario for scenario in scenarios if scenario.guarantees)
         folder = self.options.out / ("carried" if what == UPGRADE else "rolled-back")
         carried = whole(
             replace(
                 self.options,
-                engines=tuple(f"{name}@{begun}+{resumed}" for name in names),
+                engines=tuple(f"{name}@{'+'.join((begun, *resumed))}" for name in names),
                 scenarios=to_survive,
                 out=folder,
                 cases_from=self.options.out / "restarts.parquet",
+                wanted=0,
                 witnesses=(),
             )
         )
@@ -163,19 +165,20 @@ class Upgrade:
 
 
 def besides_restarts(
-    carried: Results, scenarios: Sequence[Scenario], resumed: str, logs: Path, timeout: float
+    carried: Results, scenarios: Sequence[Scenario], resumed: Sequence[str], logs: Path, timeout: float
 ) -> Results:
-    """Results of engines that were resumed in the release ``resumed``, without violations that a restart within that
-    release shows, too. ``logs`` is a folder."""
-    cells, answers = [], dict[tuple[str, str], str]()
+    """Results of engines that were resumed in these releases, without violations that a restart within one of them
+    shows, too. ``logs`` is a folder."""
+    cells, answers = [], dict[tuple[str, str, str], str]()
     for cell in carried.cells:
-        mine = (bare(cell.engine), cell.witness)
-        if cell.verdict is Verdict.VIOLATED and mine not in answers:
-            witness = carried.witnesses[cell.witness]
-            engine = f"{bare(cell.engine)}@{resumed}"
-            answers[mine] = asked_alone(engine, witness, scenarios, logs / witness.id, timeout).answer
-        if cell.verdict is Verdict.VIOLATED and answers[mine] == STILL_FAILS:
-            cell = of_a_restart(cell, resumed)
+        for release in resumed if cell.verdict is Verdict.VIOLATED else ():
+            mine = (bare(cell.engine), cell.witness, release)
+            if mine not in answers:
+                witness, engine = carried.witnesses[cell.witness], f"{bare(cell.engine)}@{release}"
+                answers[mine] = asked_alone(engine, witness, scenarios, logs / release / witness.id, timeout).answer
+            if answers[mine] == STILL_FAILS:
+                cell = of_a_restart(cell, release)
+                break
         cells.append(cell)
     return replace(carried, cells=cells)
 

@@ -1,4 +1,5 @@
-"""One engine in two releases: begun in the old one, resumed in the new one from the checkpoint."""
+"""One engine in several releases: begun in the first, and gone on with in each later one from the checkpoint of the one
+before."""
 
 from __future__ import annotations
 
@@ -14,64 +15,71 @@ from conformance.model.trace import Emission, Trace
 
 
 class CarriedEngine:
-    """One engine in two releases. The old one begins a case with a restart, and the new one resumes the case from the
-    checkpoint.
+    """One engine in several releases, in the order in which they go on from each other. The first one begins a case,
+    and each restart hands the case on to the next one, as far as there is one. The first release may be the last one,
+    too.
 
-    A case without a restart runs in both releases. If the two differ on it, it counts as untouched: no output of a
+    A case without a restart runs in each release. If two of them differ on it, it counts as untouched: no output of a
     restarted twin could equal both.
     """
 
-    def __init__(self, old: OpenEngine, new: OpenEngine) -> None:
-        self._old, self._new = old, new
-        names = dict.fromkeys([*old.environment, *new.environment])
-        both = {name: [e.environment.get(name, "") for e in (old, new)] for name in names}
-        self.environment = {name: told[0] if told[0] == told[1] else " then ".join(told) for name, told in both.items()}
-        self.lacks = old.lacks or new.lacks
+    def __init__(self, legs: Sequence[OpenEngine]) -> None:
+        self._legs = legs
+        self._each = list({engine.id: engine for engine in legs}.values())
+        names = dict.fromkeys(name for engine in legs for name in engine.environment)
+        told = {name: [engine.environment.get(name, "") for engine in legs] for name in names}
+        self.environment = {name: " then ".join(dict.fromkeys(t) if len({*t}) == 1 else t) for name, t in told.items()}
+        self.lacks = next((engine.lacks for engine in legs if engine.lacks), "")
         self.answers = dict[str, str]()  # each release has its own
 
     @property
     def evidence(self) -> dict[Feature, str]:
-        return self._old.evidence | self._new.evidence
+        return {feature: told for engine in self._each for feature, told in engine.evidence.items()}
 
     @property
     def alive(self) -> bool:
-        return self._old.alive and self._new.alive
+        return all(engine.alive for engine in self._each)
 
     def run(self, pack: Pack) -> PackRun:
-        """Run one pack, up to its first restart in the old release. A pack that waits runs in both as a whole, because
-        processing time would pass between the two. Raises NotDriven, EngineDown."""
-        if pack.cases[0].schedule.waits or not any(isinstance(step, Restart) for step in pack.timeline):
-            return self._run_in_both(pack)
-        folder = self._new.host.folder()
+        """Run one pack, up to each restart in another release. A pack that waits runs in each as a whole, because
+        processing time would pass between two of them. Raises NotDriven, EngineDown."""
+        restarts = [step.id for step in pack.timeline if isinstance(step, Restart)]
+        if pack.cases[0].schedule.waits or not restarts:
+            return self._run_in_each(pack)
+        *before, last = self._legs[: len(restarts) + 1]
+        folder = last.host.folder()
+        resumed = -1
         try:
-            self._old.host.run(self._old.id, pack, "begin", folder)
-            return self._new.host.run(self._new.id, pack, "resume", folder)
+            for engine in before:
+                engine.host.run(engine.id, pack, "begin", folder)
+                resumed += 1
+            return last.host.run(last.id, pack, "resume", folder)
         except EngineEnded:
             raise
         except EngineDown as error:
-            return self._not_resumed(pack, str(error))
+            return self._not_resumed(pack, restarts[max(resumed, 0)], str(error))
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
-    def _run_in_both(self, pack: Pack) -> PackRun:
-        old, new = self._old.run(pack), self._new.run(pack)
-        differ = frozenset(name for name, trace in new.traces.items() if old.traces[name] != trace)
-        return PackRun(new.traces, new.counts, old.untouched | new.untouched | differ, {**old.notes, **new.notes})
+    def _run_in_each(self, pack: Pack) -> PackRun:
+        *others, last = [engine.run(pack) for engine in self._each]
+        differ = {name for name, trace in last.traces.items() if any(run.traces[name] != trace for run in others)}
+        untouched = last.untouched.union(differ, *(run.untouched for run in others))
+        notes = {name: note for run in (*others, last) for name, note in run.notes.items()}
+        return PackRun(last.traces, last.counts, untouched, notes)
 
-    def _not_resumed(self, pack: Pack, cause: str) -> PackRun:
-        """The run of a pack that the new release did not resume. If each release resumes from its own checkpoint, this
-        is an answer.
+    def _not_resumed(self, pack: Pack, restart: int, cause: str) -> PackRun:
+        """The run of a pack that a release did not go on with behind a restart (its step). If each release resumes from
+        its own checkpoint, this is an answer.
 
         Raises:
             EngineDown: one of the releases does not resume from its own checkpoint.
         """
-        whole = self._old.run(pack)
-        self._new.run(pack)
-        first = pack.cases[0].schedule.restart
+        whole, *_ = [engine.run(pack) for engine in self._each]
         traces = {}
         for case in pack.cases:
-            before = [emission for emission in whole.traces[case.id].emissions if emission.step < first]
-            failed = Emission("", {"not resumed": cause.partition("; the full log")[0]}, first)
+            before = [emission for emission in whole.traces[case.id].emissions if emission.step < restart]
+            failed = Emission("", {"not resumed": cause.partition("; the full log")[0]}, restart)
             traces[case.id] = Trace.collect([*before, failed])
         return PackRun(traces, whole.counts, whole.untouched, whole.notes)
 
@@ -80,10 +88,12 @@ AnyEngine = OpenEngine | CarriedEngine
 
 
 def open_in(engine: str, hosts: Sequence[Host]) -> AnyEngine:
-    """An engine in its host. ``ID@OLD+NEW`` takes two hosts, one of each release. Raises CannotRun."""
+    """An engine in its host. ``ID@OLD+NEW`` takes a host of each release, in that order. Raises CannotRun."""
     if len(hosts) == 1:
         return hosts[0].start(engine)
     name, _, versions = engine.partition("@")
-    with ThreadPoolExecutor(max_workers=2) as pool:
-        old, new = pool.map(Host.start, hosts, (f"{name}@{version}" for version in versions.split("+")))
-    return CarriedEngine(old, new)
+    legs = [f"{name}@{version}" for version in versions.split("+")]
+    each = dict(zip(legs, hosts, strict=True))
+    with ThreadPoolExecutor(max_workers=len(each)) as pool:
+        opened = dict(zip(each, pool.map(Host.start, each.values(), each), strict=True))
+    return CarriedEngine([opened[leg] for leg in legs])

@@ -228,7 +228,8 @@ class Judgement:
                 cell = conclude(scenario, guarantee, perturbation, self._engine, tally)
                 against = tally.against
                 ref = program_ref(scenario.id, guarantee.program)
-                notes = (self._notes.get(name, "") for name in (ref, f"{ref}: {guarantee.change}"))
+                of_it = (ref, f"{ref}: {guarantee.change}", f"{ref}: {name_of(perturbation)}")
+                notes = (self._notes.get(name, "") for name in of_it)
                 cell = replace(cell, notes=(*cell.notes, *filter(None, notes)))
             yield cell, guarantee, against
 

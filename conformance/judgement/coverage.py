@@ -15,6 +15,8 @@ from conformance.model.steps import CRASH_POINTS, Crash, NoData, Partitions, Pla
 from conformance.support.grouping import grouped
 
 TIMER_PENDING = "restart, timer pending"
+KILLED_AGAIN = "killed: twice"
+KILLED = (*(Crash(0, at).circumstance for at in CRASH_POINTS), KILLED_AGAIN)
 
 CIRCUMSTANCES = (
     "late",
@@ -31,7 +33,7 @@ CIRCUMSTANCES = (
     "attempt retried",
     "job resumed",
     SinkFails.circumstance,
-    *(Crash(0, at).circumstance for at in CRASH_POINTS),
+    *KILLED,
     NoData.circumstance,
     "coalesced advance",
     Partitions.circumstance,
@@ -97,8 +99,18 @@ def _of_elements(schedule: Schedule) -> Iterator[str]:
 
 def _of_steps(program: Program, schedule: Schedule) -> Iterator[str]:
     first_on_time = next((a.step for a in schedule.arrivals if a.on_time), None)
+    yield from kills(schedule)
     for step in schedule.steps:
-        if step.circumstance:
+        if step.circumstance and not isinstance(step, Crash):
             yield step.circumstance
         if isinstance(step, Restart) and program.timers and first_on_time is not None and first_on_time < step.id:
             yield TIMER_PENDING
+
+
+def kills(schedule: Schedule) -> frozenset[str]:
+    """The circumstances of a schedule, a subset of KILLED."""
+    steps = schedule.steps
+    again = any(isinstance(one, Crash) and isinstance(other, Crash) for one, other in itertools.pairwise(steps))
+    return frozenset(
+        {step.circumstance for step in steps if isinstance(step, Crash)} | ({KILLED_AGAIN} if again else set())
+    )

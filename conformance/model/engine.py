@@ -87,6 +87,7 @@ class Capabilities:
         ahead: the program's parameter that says how far (ms) an event may lie ahead of the watermark that it meets; ""
             for any distance.
         plans: the queries that the engine can build around its operator beside the plain one.
+        stores: where the engine can keep its state -> the plan (id) that has it there, "" for the plain query.
     """
 
     features: Mapping[Feature, Support]
@@ -103,6 +104,7 @@ class Capabilities:
     native_operator: NativeOperator | None = None
     ahead: str = ""
     plans: tuple[PlanTwin, ...] = ()
+    stores: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "features", {**UNNAMED, **self.features})
@@ -305,10 +307,11 @@ class Dated(Protocol):
 @runtime_checkable
 class Resumable(Protocol):
     """An engine that can go on from another release's checkpoint. ``ID@OLD+NEW`` asks for the engine begun in one
-    release and resumed in the other."""
+    release and resumed in the other, ``ID@NEW+OLD+NEW`` for one that then goes on in the first release again."""
 
     def begin(self, pack: Pack, programs: Mapping[str, Program], folder: Path) -> None:
-        """Run a pack up to its first restart. Leave all that ``resume`` needs in the folder. Raises as ``run``."""
+        """Run a pack up to its first restart or, in a folder that another release has left, up to the next one. Leave
+        in the folder all that ``resume`` needs. Raises as ``run``."""
 
     def resume(self, pack: Pack, programs: Mapping[str, Program], folder: Path) -> PackRun:
         """Run the rest of the pack, perhaps in another release. Return the run of the whole pack. Raises as ``run``."""

@@ -26,6 +26,7 @@ class Feature(Enum):
     NEXT_QUERY = "another query around a program behind a restart"
     NEXT_SETTINGS = "other settings behind a restart"
     NEXT_CLIENT = "another kind of client behind a restart"
+    NEXT_API = "a job of another API that begins with what a reader of the state finds"
     REPARTITION = "stored state that is partitioned anew between two jobs"
     PROCESSING_TIME = "processing time driven between bundles"
     EVENT_TIMERS = "event-time timers"
@@ -59,6 +60,7 @@ ON_A_CHECKPOINT = (
     Feature.NEXT_QUERY,
     Feature.NEXT_SETTINGS,
     Feature.NEXT_CLIENT,
+    Feature.NEXT_API,
     Feature.REPARTITION,
 )
 """What may change while nothing runs, between a job and the one that goes on from its checkpoint."""

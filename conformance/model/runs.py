@@ -73,8 +73,9 @@ class PackRun:
         counts: the engine's row counts, one per bundle.
         untouched: cases (ids) that say nothing. Either a failed attempt did not reach them: none of their keys had
             written state in it. Or two releases answer them differently without any restart.
-        notes: "scenario/program", or "scenario/program: change" -> remark on how the program was run, or what became of
-            a change of it, for the cells.
+        notes: "scenario/program", or "scenario/program: change" with a change of the program or a perturbation (id) ->
+            remark on how the program was run, or what became of the change, for the cells. One of a kill begins with
+            its circumstance and a colon: nothing was being written there.
     """
 
     traces: Mapping[str, Trace] = field(default_factory=dict)

@@ -50,14 +50,15 @@ def _listed(with_variants: Callable[[Family], bool]) -> list[str]:
 
 def load_engine(name: str) -> Engine:
     """The engine of an id, or of ``family:variant``, with the values of its settings. ``@VERSION`` gives the engine in
-    a release of its framework. ``@OLD+NEW`` gives it begun in one release and resumed in another.
+    a release of its framework. ``@OLD+NEW`` gives it begun in one release and resumed in another one; a third release,
+    or the first one again, goes on from the second.
 
     Raises:
         UnknownName: there is no such engine, or it has no releases.
     """
     engine = _load(bare(name))
     releases = releases_of(name)
-    if len(releases) == 2 and not isinstance(engine, Resumable):
+    if len(releases) > 1 and not isinstance(engine, Resumable):
         raise UnknownName(f"{bare(name)!r} cannot be resumed in another release: it keeps no checkpoint")
     if releases:
         engine.id = name
@@ -71,7 +72,7 @@ def load_engine(name: str) -> Engine:
 
 
 def releases_of(name: str) -> tuple[Release, ...]:
-    """The releases that an engine's id asks for: none, one, or one to begin in and one to resume in.
+    """The releases that an engine's id asks for: none, one, or one to begin in and others to go on in.
 
     Raises:
         UnknownName: the engine has no releases, or the id has no valid version.
@@ -82,7 +83,7 @@ def releases_of(name: str) -> tuple[Release, ...]:
     engine = _load(base)
     if not isinstance(engine, Released):
         raise UnknownName(f"{base!r} comes in no releases: it has no framework to install")
-    return tuple(_release(engine, name, number) for number in numbers.split("+", 1))
+    return tuple(_release(engine, name, number) for number in numbers.split("+"))
 
 
 def package_of(name: str) -> str:

@@ -24,8 +24,8 @@ CONFIRMATION = "-confirmation"
 
 
 def host_names(info: EngineInfo) -> list[str]:
-    """The names of the processes that an engine runs in, and of their logs: one process, or one for each of two
-    releases."""
+    """The names of the processes that an engine runs in, and of their logs: one process, or one for each
+    release that goes on from the one before."""
     base, at, versions = (info.capabilities.host or info.id).partition("@")
     return [file_name(base + at + version) for version in versions.split("+")]
 

@@ -62,7 +62,8 @@ class Options:
     Attributes:
         engines: their ids.
         out: the folder of results, tables, logs and witnesses.
-        wanted: the least number of cases of each program on each timeline.
+        wanted: the least number of cases of each program on each timeline; 0 to ask the cases that are given as they
+            are.
         cases_from: the folder of another run, or a file, with cases to use instead of new ones.
         witnesses: folders of stored witnesses, which are replayed first.
         timeout: seconds for one pack on one engine.

@@ -222,7 +222,7 @@ class Turn:
             self._run.checks.reference(can.lateness),
             Scope(
                 every=options.cases_from is not None,
-                designed="+" not in self.info.id,  # a job that is carried over takes the cases that are given
+                designed=options.wanted > 0,
                 known=self._ending_queries(),
                 most=options.rows,
             ),

@@ -18,6 +18,7 @@ from packaging.version import Version
 from conformance.engines.planned import named, twins
 from conformance.engines.spark.plans import plans
 from conformance.engines.spark.plans.around import Runs, SparkPlan, composed
+from conformance.engines.spark.plans.settings import OTHER_STORES, STORES
 from conformance.engines.spark.refused import refusals
 from conformance.engines.spark.runtime import releases, session
 from conformance.model.engine import CannotRun, Capabilities, EngineGone, Setting
@@ -52,6 +53,7 @@ DRIVEN: Mapping[Feature, Support] = {
     Feature.NEXT_QUERY: NATIVE,
     Feature.NEXT_SETTINGS: NATIVE,
     Feature.NEXT_CLIENT: NATIVE,
+    Feature.NEXT_API: unsupported("no newer API does what this one does (Spark 4.3.0)"),
     Feature.REPARTITION: NATIVE,
     Feature.NEXT_OPERATOR: unsupported(
         "each version of a program has the one operator that runs programs (Spark 4.3.0)"
@@ -70,17 +72,6 @@ DRIVEN: Mapping[Feature, Support] = {
 
 ROW_FILTER = LatenessProfile(Lateness.AT_OR_BEHIND, Lateness.AT_OR_BEHIND)
 """What the row filter of stateful operators drops (Spark 4.3.0)."""
-
-STORES = {
-    "hdfs": {"providerClass": session.STORE.format("HDFSBackedStateStoreProvider")},
-    "rocksdb": {"providerClass": session.STORE.format("RocksDBStateStoreProvider")},
-    "rocksdb-changelog": {
-        "providerClass": session.STORE.format("RocksDBStateStoreProvider"),
-        "rocksdb.changelogCheckpointing.enabled": "true",
-    },
-    "rocksdb-avro": {"providerClass": session.STORE.format("RocksDBStateStoreProvider"), "encodingFormat": "avro"},
-}
-"""State stores by the name that an engine's variant has, as settings below spark.sql.streaming.stateStore."""
 
 
 def capabilities(
@@ -133,6 +124,7 @@ class SparkEngine:
         compares: those that it is asked about beside, where it runs in a release that is compared with another one.
         sides: how often the operator reads the stream.
         classic: it cannot run through Spark Connect.
+        moves_to: the engine of the API that users move such jobs to.
     """
 
     id: str
@@ -153,6 +145,7 @@ class SparkEngine:
     compares: tuple[str, ...] = ()
     sides = 1
     classic = False
+    moves_to: type[SparkEngine] | None = None
 
     def __init__(self, variant: str = "") -> None:
         if variant:
@@ -175,7 +168,8 @@ class SparkEngine:
         if session.remote():
             lacks = unsupported("a client of Spark Connect has no StreamingCheckpointManager, and no classic session")
             lacking |= {Feature.NEXT_CLIENT: lacks, Feature.REPARTITION: lacks}
-        return replace(can, features={**can.features, **lacking})
+        others = {store: plan for store, plan in OTHER_STORES.items() if plan in self.plans and store != self.store}
+        return replace(can, features={**can.features, **lacking}, stores={self.store: "", **others})
 
     def check(self) -> None:
         session.check()
@@ -245,12 +239,15 @@ class SparkEngine:
         return closed
 
     def begin(self, pack: Pack, programs: Mapping[str, Program], folder: Path) -> None:
-        """Run a pack up to its first restart, and leave in ``folder`` what the rest goes on from."""
+        """Run a pack up to its next restart, and leave in ``folder`` what the rest goes on from."""
         from conformance.engines.spark.jobs import onward
 
         for number, part in enumerate(onward.apart(pack, programs)):
-            (folder / str(number)).mkdir()
+            again = (folder / str(number)).exists()
+            (folder / str(number)).mkdir(exist_ok=True)
             with self._job(part, programs, folder / str(number)) as job:
+                if again:
+                    job.take_over()
                 job.begin()
                 job.leave()
 
@@ -280,6 +277,7 @@ class SparkEngine:
     @contextmanager
     def _job(self, pack: Pack, programs: Mapping[str, Program], folder: Path) -> Iterator[Job]:
         """A pack as a job in a session of its own. Raises EngineGone."""
+        from conformance.engines.spark.checkpoint import crashes
         from conformance.engines.spark.driving import proof
         from conformance.engines.spark.jobs.connected import Beside
         from conformance.engines.spark.jobs.job import Api, Job
@@ -290,7 +288,7 @@ class SparkEngine:
                 settings = {"spark.sql.shuffle.partitions": str(proof.partitions_of(pack))}
                 settings |= session.NO_EMPTY_BATCHES if Schedule(pack.timeline).waits else {}
                 plan = self._plan(pack)
-                spark = self._session({**settings, **plan.settings})
+                spark = self._session({**settings, **plan.settings, **crashes.settings_for(pack)})
                 reaches = self.capabilities.first_missing({Feature.NEXT_CLIENT}) is None
                 api = Api(
                     self.apply,
@@ -301,6 +299,7 @@ class SparkEngine:
                     self.stored,
                     self.mode_of,
                     Beside(self._closed, self._spark, pack, programs) if reaches else None,
+                    self.moves_to().apply if self.moves_to else None,
                 )
                 yield Job(spark, folder, pack, programs, api, plan)
         finally:
@@ -314,8 +313,7 @@ class SparkEngine:
 
     def _session(self, settings: Mapping[str, str]) -> Any:
         """A session with these settings and those of this configuration."""
-        store = {f"spark.sql.streaming.stateStore.{name}": value for name, value in STORES[self.store].items()}
-        return session.own(self._spark, {**store, **settings})
+        return session.own(self._spark, {**STORES[self.store], **settings})
 
     def delay(self, programs: Mapping[str, Program]) -> int:
         """The watermark's delay (ms). It is the harness's own where the operator does not read it."""

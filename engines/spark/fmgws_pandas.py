@@ -13,6 +13,7 @@ from conformance.engines.spark.groups import STATE, VARIANTS, GroupsEngine
 from conformance.engines.spark.jobs.connected import CONNECTED
 from conformance.engines.spark.plans.plans import APPENDED, PLANS
 from conformance.engines.spark.plans.settings import OF_OTHERS, OF_PYTHON
+from conformance.engines.spark.tws_pandas import SparkTwsPandas
 from conformance.model.engine import Capabilities, Family
 from conformance.model.feature import NATIVE, Feature, unsupported
 
@@ -42,6 +43,7 @@ LATER = unsupported(
 class SparkFmgwsPandas(GroupsEngine):
     id = "spark-fmgws-pandas"
     api = "applyInPandasWithState"
+    moves_to = SparkTwsPandas
     title = "Spark applyInPandasWithState (Python)"
     plans = {**PLANS, **OF_OTHERS, **OF_PYTHON, **APPENDED, **CONNECTED}
     # Each call of the function takes milliseconds, for a frame of its own (Spark 4.3.0).

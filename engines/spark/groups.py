@@ -27,6 +27,7 @@ STATE = {
     Feature.PROCESSING_TIMERS: TIMERS,
     Feature.INITIAL_STATE: NATIVE,
     **releases.READING,
+    Feature.NEXT_API: NATIVE,
     Feature.TTL: unsupported("GroupState has no time to live (Spark 4.3.0)"),
     Feature.TYPED: NATIVE,
     Feature.CONTAINERS: NATIVE,

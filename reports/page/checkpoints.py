@@ -7,11 +7,24 @@ from dataclasses import dataclass
 
 from packaging.version import Version
 
-from conformance.comparison.checkpoints import Resumed, UnreadableCheckpoints, read
-from conformance.reports.own import own_baselines
+from conformance.comparison.checkpoints import Resumed
+from conformance.reports.own import measured
 
 FILE = "checkpoints.json"
 """The file beside the baselines."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One way from a release to another one.
+
+    Attributes:
+        words: how many programs go on, of how many; and how many where the first release goes on in the end.
+        kind: the colour: "holds", "violated", or "" where nothing can be said.
+    """
+
+    words: str
+    kind: str
 
 
 @dataclass(frozen=True)
@@ -20,7 +33,7 @@ class Table:
 
     engine: str
     releases: tuple[str, ...]
-    rows: tuple[tuple[str, tuple[Resumed | None, ...]], ...]
+    rows: tuple[tuple[str, tuple[Shown | None, ...]], ...]
     lost: tuple[tuple[str, str, str], ...]
     """(way, program, what is wrong), for each program that does not go on."""
 
@@ -32,28 +45,35 @@ def tables(engines: Iterable[str]) -> list[Table]:
 
 def known_checkpoints() -> list[Resumed]:
     """What was measured; nothing where the project's baselines are not at hand."""
-    place = own_baselines()
-    try:
-        return read(place / FILE) if place and (place / FILE).exists() else []
-    except UnreadableCheckpoints:
-        return []
+    return measured(FILE, Resumed)
 
 
 def _tables(known: Iterable[Resumed], engines: Iterable[str]) -> Iterator[Table]:
-    ways: dict[str, dict[tuple[str, str], Resumed]] = {}
+    ways: dict[str, dict[tuple[str, ...], Resumed]] = {}
     for row in known:
         if not row.lacks:
-            ways.setdefault(row.engine, {})[row.begun, row.resumed] = row
+            ways.setdefault(row.engine, {})[row.way] = row
     for engine in dict.fromkeys(engines):
         if mine := ways.get(engine):
             releases = tuple(sorted({release for way in mine for release in way}, key=Version))
             yield Table(
                 engine,
                 releases,
-                tuple((begun, tuple(mine.get((begun, to)) for to in releases)) for begun in releases),
                 tuple(
-                    (f"{begun} → {to}", program, why)
-                    for (begun, to), row in sorted(mine.items(), key=lambda way: [*map(Version, way[0])])
+                    (begun, tuple(_shown(mine.get((begun, to)), mine.get((begun, to, begun))) for to in releases))
+                    for begun in releases
+                ),
+                tuple(
+                    (" → ".join(way), program, why)
+                    for way, row in sorted(mine.items(), key=lambda found: [*map(Version, found[0])])
                     for program, why in row.lost.items()
                 ),
             )
+
+
+def _shown(row: Resumed | None, back: Resumed | None) -> Shown | None:
+    if row is None:
+        return None
+    rows = [row, back] if back else [row]
+    kind = "violated" if any(each.lost for each in rows) else "holds" if row.kept else ""
+    return Shown(", and back ".join(each.words for each in rows), kind)

@@ -1,62 +1,59 @@
-"""Crash points: what is kept by a job that is killed at each point of a bundle, against the engines that were asked."""
+"""Crash points: what is kept by a job that is killed at each point of a bundle, against the engines that were asked and
+the stores that their state was in."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
-from conformance.judgement.cell import AS_DRAWN, MatrixCell, Verdict
-from conformance.model.perturbation import CRASH, factors_of
-from conformance.model.steps import CRASH_POINTS, Crash
+from conformance.comparison.crashes import POINTS, Killed, killed
 from conformance.reports.grid import Grid
-from conformance.support.grouping import grouped
+from conformance.reports.own import measured
 
-POINTS = tuple(CRASH_POINTS.items())
-"""(name of a point, what is so at that instant), in the order in which a job comes to them."""
+FILE = "crashes.json"
+"""The file beside the baselines."""
 
-
-@dataclass(frozen=True)
-class Killed:
-    """How many guarantees were kept, and how many were violated, in cases that were killed at a point."""
-
-    kept: int
-    violated: int
+WORDS = tuple((name, words) for name, (_, words) in POINTS.items())
 
 
 @dataclass(frozen=True)
 class Line:
-    """An engine of a run. ``settings`` are the classes that its framework is set to, such as that of its state store;
-    ``points`` are in the order of POINTS, None where no case was killed."""
+    """An engine with its state in a store.
+
+    Attributes:
+        label: where it was asked, "" for the one run of the page.
+        points: (how many guarantees were kept, how many violated) in the order of POINTS, None where no case was
+            killed.
+        broken: (guarantee, what is wrong) of what was measured beside the runs of the page.
+    """
 
     engine: str
+    store: str
     label: str
-    settings: str
-    points: tuple[Killed | None, ...]
+    points: tuple[tuple[int, int] | None, ...]
+    broken: tuple[tuple[str, str], ...]
 
 
 def lines(grid: Grid) -> list[Line]:
-    """The engines that were asked, in the order of the matrix. What an engine breaks without a kill says nothing of
-    kills."""
+    """The engines of the page, in the order of the matrix: each as a run of the page has it, then each store that was
+    measured."""
     found = []
-    for run, label in zip(grid.runs, grid.labels, strict=True):
-        broken = {
-            (cell.engine, cell.row)
-            for cell in run.cells
-            if cell.perturbation == AS_DRAWN and cell.verdict is Verdict.VIOLATED
-        }
-        crashed = (cell for cell in run.cells if CRASH.id in factors_of(cell.perturbation))
-        cells = grouped((cell.engine, cell) for cell in crashed if (cell.engine, cell.row) not in broken)
-        for engine in run.engines:
-            points = tuple(_killed(cells.get(engine, ()), name) for name, _ in POINTS)
-            if any(points):
-                versions = run.environment[engine].versions
-                settings = (
-                    value.rpartition(".")[2] for name, value in versions.items() if "." in name and "." in value
-                )
-                found.append(Line(engine, label, ", ".join(settings), points))
-    return found
+    known = measured(FILE, Killed)
+    for engine in dict.fromkeys(engine for run in grid.runs for engine in run.engines):
+        for run, label in zip(grid.runs, grid.labels, strict=True):
+            if engine in run.engines:
+                row = killed(run, engine, _set_to(run.environment[engine].versions))
+                found.append(_line(replace(row, broken={}), label))  # its cells say more
+        found += [_line(row, f"measured in {row.release}") for row in known if row.engine == engine]
+    return [line for line in found if any(line.points)]
 
 
-def _killed(cells: Sequence[MatrixCell], point: str) -> Killed | None:
-    mine = [cell.verdict for cell in cells if cell.coverage.get(Crash(0, point).circumstance)]
-    return Killed(mine.count(Verdict.HOLDS), mine.count(Verdict.VIOLATED)) if mine else None
+def _line(row: Killed, label: str) -> Line:
+    points = [(row.kept.get(name, 0), row.violated.get(name, 0)) for name in POINTS]
+    told = tuple(point if any(point) else None for point in points)
+    return Line(row.engine, row.store, label, told, tuple(row.broken.items()))
+
+
+def _set_to(versions: Mapping[str, str]) -> str:
+    """The classes that a framework is set to, such as that of its state store."""
+    return ", ".join(value.rpartition(".")[2] for name, value in versions.items() if "." in name and "." in value)

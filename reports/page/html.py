@@ -87,7 +87,7 @@ def render(
         types=list(types.tables(grid)),
         plans=plans.view(grid),
         crashes=crashes.lines(grid),
-        crash_points=crashes.POINTS,
+        crash_points=crashes.WORDS,
         type_words=types.WORDS,
         checkpoints=checkpoints.tables(bare(name) for run in runs for name in run.engines),
         engines=sections.engines(grid, powers),

@@ -233,6 +233,20 @@ class TimersAdded(Sums):
     timers = ("due",)
 
 
+class MovedSums(Sums):
+    """Begins with what a reader found of the state that another API kept, in an event for each key."""
+
+    def on_initial(self, event: Event, state: State) -> None:
+        for name, kind in self.types.items():
+            found = event.value[name]
+            fields = dict(kind.fields) if isinstance(kind, Struct) else {}
+            getattr(state, name).set(tuple(found[field] for field in fields) if fields else found)
+
+
+class SumsToMove(Sums):
+    next_versions = {"another API": MovedSums()}
+
+
 CHANGES: dict[str, Change] = {
     "nothing changed": Change("nothing is changed", SAME, SameSums(), RECOVERY, may_refuse=False),
     "field added": Change("a field is added to what a job keeps", NEW_FIELD, FieldAdded()),
@@ -294,7 +308,7 @@ class FirstSums(Sums):
     next_versions = {name: change.program for name, change in CHANGES.items()}
 
 
-SUMS = FirstSums()
+SUMS, SUMS_TO_MOVE = FirstSums(), SumsToMove()
 
 
 def expected(program: Program, before: int, number: int) -> dict[str, Json]:
@@ -330,15 +344,17 @@ def same(found: Json, wanted: Json) -> bool:
     return bool(found == wanted) or (found is None and wanted in (0, ""))
 
 
-def goes_on(change: str) -> Callable[[Observation], Iterator[Finding]]:
-    """The predicate of a change. Exercised by a key with elements before and after the restart, and by a refusal."""
-    program = CHANGES[change].program
+def goes_on(change: str, first: Versioned = SUMS) -> Callable[[Observation], Iterator[Finding]]:
+    """The predicate of a change of a program. Exercised by a key with elements before and after the restart, and by a
+    refusal."""
+    program = first.next_versions[change]
+    may_refuse = change in CHANGES and CHANGES[change].may_refuse
 
     def check(run: Observation) -> Iterator[Finding]:
-        if change_of(run.case, SUMS) != change:
+        if change_of(run.case, first) != change:
             return
         if ended := [*run.values("refused"), *run.values("failed")]:
-            yield from ended_well(ended) if CHANGES[change].may_refuse else [f"it went on with nothing: {ended[0]}"]
+            yield from ended_well(ended) if may_refuse else [f"it went on with nothing: {ended[0]}"]
             return
         begun = run.case.schedule.restart
         for key, arrivals in run.arrivals_by_key.items():
@@ -371,11 +387,16 @@ def _kept(run: Observation, key: str, arrivals: list[Arrival], before: int, prog
 SCENARIO = Scenario(
     name="next versions",
     summary="A job begins again with a changed program: it refuses, or what it kept is kept.",
-    programs={"sums": SUMS, **PROGRAMS, **{name: program for name, (program, *_) in KINDS.items()}},
+    programs={
+        "sums": SUMS,
+        "moved": SUMS_TO_MOVE,
+        **PROGRAMS,
+        **{name: program for name, (program, *_) in KINDS.items()},
+    },
     domain={
         "sums": Domain(offsets=(1, 500), keys=2, names=(tuple("12345678"),), values=tuple(CHANGES), cases=12),
         **DOMAINS,
-        **dict.fromkeys(KINDS, Domain(offsets=(1, 500), keys=2)),
+        **dict.fromkeys(("moved", *KINDS), Domain(offsets=(1, 500), keys=2)),
     },
     complete=False,
     planned=False,
@@ -390,6 +411,13 @@ SCENARIO = Scenario(
                 change=name,
             )
             for name, change in CHANGES.items()
+        ),
+        Guarantee(
+            "what the old API kept, the new one begins with, as a reader of the state finds it",
+            "moved",
+            goes_on("another API", SUMS_TO_MOVE),
+            needs=frozenset({Feature.NEXT_VERSION, Feature.NEXT_API}),
+            change="another API",
         ),
         *(
             Guarantee(claim, name, decides, needs=frozenset({Feature.NEXT_VERSION}), source=source, change=change)

@@ -1,10 +1,13 @@
-"""The command checkpoints: which release of a package goes on from which other one."""
+"""The commands checkpoints and crashes: which release of a package goes on from which other one, and what a job keeps
+that is killed. What they find is kept in a file."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 from packaging.version import Version
@@ -12,7 +15,9 @@ from packaging.version import Version
 from conformance.cli import options
 from conformance.cli.job import console as open_console
 from conformance.cli.job import perform
-from conformance.comparison.checkpoints import Resumed, read, resume, write
+from conformance.comparison.checkpoints import Resumed, resume
+from conformance.comparison.crashes import Killed, kill, stores_of
+from conformance.comparison.measured import Row, read, write
 from conformance.execution.kept import traces_folder
 from conformance.model.engine import CannotRun, Resumable
 from conformance.plugins.registry import engine_ids, load_engine, package_of, packages
@@ -27,7 +32,7 @@ CUT_SHORT = 3
 
 @dataclass(frozen=True)
 class Matrix:
-    """What is asked of the releases, and where it is kept."""
+    """What is asked, and where it is kept."""
 
     engines: tuple[str, ...]
     scenarios: tuple[str, ...]
@@ -37,30 +42,73 @@ class Matrix:
     file: Path
 
 
+def _matrix(name: str, all_engines: str, engine: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """The options of a command of this name."""
+    file = click.option(
+        "--file",
+        type=click.Path(path_type=Path, dir_okay=False),
+        default=Path(f"build/{name}.json"),
+        show_default=True,
+        help="Where the matrix is kept. What it has already is not asked again.",
+    )
+    each = (
+        options.engines(all_engines, engine),
+        options.scenarios("all"),
+        options.seed,
+        options.out(f"build/{name}"),
+        options.timeout(600, "one pack of cases on one engine"),
+        file,
+        options.into("asked", Matrix),
+    )
+
+    def with_all(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(each):
+            command = option(command)
+        return command
+
+    return with_all
+
+
 @click.command("checkpoints")
 @click.argument("package")
 @click.argument("releases", nargs=-1, required=True)
-@options.engines("all of the package that keep a checkpoint", "An engine, without a version")
-@options.scenarios("all")
-@options.seed
-@options.out("build/checkpoints")
-@options.timeout(600, "one pack of cases on one engine")
-@click.option(
-    "--file",
-    type=click.Path(path_type=Path, dir_okay=False),
-    default=Path("build/checkpoints.json"),
-    show_default=True,
-    help="Where the matrix is kept. What it has already is not asked again.",
-)
-@options.into("asked", Matrix)
+@_matrix("checkpoints", "all of the package that keep a checkpoint", "An engine, without a version")
 def checkpoints_(package: str, releases: tuple[str, ...], asked: Matrix) -> None:
-    """Begin jobs in each of some RELEASES of PACKAGE, and go on from their checkpoints in each other one: which
-    upgrades, and which rollbacks, keep what a job has.
+    """Begin jobs in each of some RELEASES of PACKAGE, and go on from their checkpoints in each other one, then in the
+    first one again: which upgrades, and which rollbacks, keep what a job has.
 
     Exit code 0, 2 for wrong usage, 3 if a release could not be run to its end.
     """
     numbers, engines = _releases(package, releases), _engines(package, asked.engines)
-    known = {row.place: row for row in (read(asked.file) if asked.file.exists() else ())}
+    _measure(asked, Resumed, lambda given, run, known: resume(numbers, engines, given, run, known), _way)
+
+
+@click.command("crashes")
+@click.argument("package")
+@_matrix("crashes", "all of the package whose jobs can be killed", "An engine")
+def crashes_(package: str, asked: Matrix) -> None:
+    """Kill jobs of PACKAGE's engines at each point of a bundle, with their state in each store that an engine has, and
+    let others go on from what was written.
+
+    Exit code 0, 2 for wrong usage, 3 if the command was interrupted.
+    """
+    if package not in packages():
+        raise click.UsageError(unknown("package", package, packages()))
+    there = [name for name in engine_ids() if package_of(name) == package]
+    stores = stores_of(asked.engines or there)
+    if not stores:
+        raise click.UsageError(f"no engine of {package} has jobs that can be killed")
+    _measure(asked, Killed, lambda given, run, known: kill(stores, given, run, known), _kills)
+
+
+def _measure(
+    asked: Matrix,
+    kind: type[Row],
+    found: Callable[[Options, Callable[[Options], Results], Iterable[Row]], Iterator[list[Row]]],
+    line: Callable[[Row], str],
+) -> None:
+    """Find rows, and keep and print each as soon as it is found."""
+    known = {row.place: row for row in (read(asked.file, kind) if asked.file.exists() else ())}
     about = tuple(options.scenarios_named(asked.scenarios))
     traces = KeptTraces(traces_folder())
     given = Options((), about, asked.out, seed=asked.seed, timeout=asked.timeout, traces=traces)
@@ -73,21 +121,29 @@ def checkpoints_(package: str, releases: tuple[str, ...], asked: Matrix) -> None
         return results
 
     try:
-        for found in resume(numbers, engines, given, run, known.values()):
-            known |= {row.place: row for row in found}
+        for rows in found(given, run, known.values()):
+            known |= {row.place: row for row in rows}
             write(asked.file, known.values())
-            for row in found:
-                click.echo(_line(row))
+            for row in rows:
+                click.echo(line(row))
     except CannotRun as error:
         click.echo(str(error), err=True)
         sys.exit(CUT_SHORT)
     click.echo(f"in {asked.file}")
 
 
-def _line(row: Resumed) -> str:
+def _way(row: Resumed) -> str:
     told = row.lacks or (f"{row.words} programs go on" if row.kept or row.lost else "nothing can be said")
     first = next(iter({**row.open, **row.lost}.items() if not row.kept else row.lost.items()), None)
-    return f"{row.engine}: {row.begun} → {row.resumed}: {told}" + (f"; {first[0]}: {first[1]}" if first else "")
+    return f"{row.engine}: {' → '.join(row.way)}: {told}" + (f"; {first[0]}: {first[1]}" if first else "")
+
+
+def _kills(row: Killed) -> str:
+    points = {**row.kept, **row.violated}
+    told = f"killed at {len(points)} points, {len(row.broken)} guarantees violated"
+    return f"{row.engine} on {row.store}: {row.failure or told}" + "".join(
+        f"; {name}: {why}" for name, why in list(row.broken.items())[:1]
+    )
 
 
 def _releases(package: str, releases: tuple[str, ...]) -> list[str]:
@@ -115,5 +171,5 @@ def _engines(package: str, named: tuple[str, ...]) -> list[str]:
     return [*named] or there
 
 
-COMMANDS = (checkpoints_,)
+COMMANDS = (checkpoints_, crashes_)
 """The commands of this module."""

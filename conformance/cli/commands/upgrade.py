@@ -106,7 +106,7 @@ class Sides:
 @click.option(
     "--rollback",
     is_flag=True,
-    help="Try checkpoints of the new release on the old one, too: can you go back?",
+    help="Try checkpoints of the new release on the old one, then on the new one again: can you go back?",
 )
 @options.asked(
     options.engines(

@@ -234,7 +234,7 @@ def failing(step: FailOnce | SinkFails, which: slice = ANY_LATER) -> Callable[[S
 
 
 KILLED = (
-    (("partition",), ("upload",), ("offsets", "sink")),
+    (("partition",), ("upload", "within"), ("offsets", "sink")),
     (("state",), ("commit",), ("maintenance",)),
 )
 """Where the job is killed, by level: each group in a bundle of its own, as far as there are bundles. The points of a

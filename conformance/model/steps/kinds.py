@@ -206,6 +206,7 @@ class SinkFails(Step):
 
 CRASH_POINTS: Mapping[str, str] = {
     "offsets": "it has noted what the bundle has",
+    "within": "one partition has half written its state, and no other has begun to",
     "partition": "one partition has stored its state",
     "upload": "the state of the bundle is half written",
     "state": "all partitions have stored their state",

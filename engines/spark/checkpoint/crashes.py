@@ -13,10 +13,12 @@ import json
 import re
 import uuid
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from conformance.engines.spark.runtime.releases import released
 from conformance.model.engine import NotDriven
+from conformance.model.runs import Pack
 from conformance.model.schedule import Crash
 
 OFFSETS, COMMITS = "offsets", "commits"
@@ -31,16 +33,30 @@ NOTED = re.compile(r"\.?(?P<version>\d+)(?:_[0-9a-f-]+)?(?:\.compact)?(?:\.crc)?
 WHOLE = ("snapshot", "zip")
 """Kinds of files that have the whole state, not what a micro-batch changed."""
 
+IN_STORE = "spark.sql.streaming.stateStore"
+
+SNAPSHOTS = {f"{IN_STORE}.minDeltasForSnapshot": "0", f"{IN_STORE}.unloadOnCommit": "true"}
+"""Settings under which maintenance writes a snapshot behind each micro-batch, before the micro-batch is done (Spark
+4.3.0): not of a stream-stream join. Releases before 4.1 do not know the second one."""
+
+
+def settings_for(pack: Pack) -> Mapping[str, str]:
+    """What a session needs so that each crash of a pack can come to its point."""
+    return SNAPSHOTS if any(isinstance(s, Crash) and s.at == "maintenance" for s in pack.timeline) else {}
+
 
 class Killed:
     """A micro-batch in which a query was killed, by its number. ``checkpoint`` is that of the query, ``sink`` the log
-    of a file sink.
+    of a file sink, ``asked`` what the session says of a setting or of its default. ``note`` says that nothing was being
+    written at the point, "" if something was.
 
     Raises:
-        NotDriven: the checkpoint does not say that the query came to this point.
+        NotDriven: the checkpoint does not say that the query came to this point, with its state in the store asked for.
     """
 
-    def __init__(self, checkpoint: Path, number: int, crash: Crash, sink: Path) -> None:
+    def __init__(
+        self, checkpoint: Path, number: int, crash: Crash, sink: Path, asked: Callable[[str, str], str]
+    ) -> None:
         self._checkpoint, self._number = checkpoint, number
         stored = {folder: [*files_of(folder, STORED, number + 1)] for folder in checkpoint.glob("state/*/[0-9]*")}
         noted = [log for log in (OFFSETS, COMMITS) if (checkpoint / log / str(number)).exists()]
@@ -49,21 +65,24 @@ class Killed:
             raise NotDriven(
                 f"micro-batch {number} was to be killed in; of it, the checkpoint has no more than: {there}"
             )
+        _prove_store([file for files in stored.values() for file in files], asked)
         self._planned = self._offsets.read_bytes()
         self._take_away_later(sink)
         if crash.again:
             self._take_away(checkpoint / COMMITS)
         if crash.again and crash.at != "sink":
             self._take_away(sink)
-        kept = [*stored][number % len(stored)] if crash.at == "partition" else None
+        snapshots = [file for files in stored.values() for file in _snapshots(files)]
+        vain = crash.at == "maintenance" and not snapshots
+        self.note = f"{crash.circumstance}: no snapshot was being written beside the state" if vain else ""
+        kept = [*stored][number % len(stored)] if crash.at in ("within", "partition") else None
         for folder, files in stored.items():
             if crash.at == "offsets" or (kept and folder != kept):
                 _remove(files)
-            elif crash.at == "upload":
+            elif crash.at in ("within", "upload"):
                 _leave_half(files)
             elif crash.at == "maintenance":
-                whole = [file for file in files if _kind(file) in WHOLE]
-                _leave_half(whole if len(whole) < len(files) else ())
+                _leave_half(_snapshots(files))
         if crash.at == "offsets":
             for told in ("_metadata/v2", "_stateSchema/*"):
                 for place in checkpoint.glob(f"state/*/{told}"):
@@ -100,6 +119,26 @@ def files_of(folder: Path, names: re.Pattern[str], version: int) -> Iterator[Pat
         found = names.fullmatch(path.name)
         if found and path.is_file() and int(found["version"]) == version:
             yield path
+
+
+def _prove_store(files: Iterable[Path], asked: Callable[[str, str], str]) -> None:
+    """Raises NotDriven if the files are of another store than the one asked for. RocksDB has no changelog before 3.5,
+    and checkpoints have one format before 4.0."""
+    rocksdb = "RocksDB" in asked(f"{IN_STORE}.providerClass", "")
+    logged = asked(f"{IN_STORE}.rocksdb.changelogCheckpointing.enabled", "false") == "true" and released() >= (3, 5)
+    second = asked(f"{IN_STORE}.checkpointFormatVersion", "1") == "2" and released() >= (4, 0)
+    wanted = ("changelog" if logged else "zip") if rocksdb else "delta"
+    found = {(_kind(file), "_" in file.name) for file in files}
+    others = {("snapshot", False)} if wanted == "delta" else {("zip", second)}
+    if (wanted, second) not in found or found - {(wanted, second)} - others:
+        names = ", ".join(sorted({file.name for file in files}))
+        raise NotDriven(f"state was to be in files .{wanted} of format {1 + second}, and is in: {names}")
+
+
+def _snapshots(files: Sequence[Path]) -> list[Path]:
+    """The files that maintenance wrote: none where each micro-batch stores a snapshot itself."""
+    whole = [file for file in files if _kind(file) in WHOLE]
+    return whole if len(whole) < len(files) else []
 
 
 def _kind(file: Path) -> str:

@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from conformance.engines.spark.checkpoint.crashes import OFFSETS
+from conformance.engines.spark.checkpoint.crashes import IN_STORE, OFFSETS
 from conformance.engines.spark.runtime.session import STORE
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-IN_STORE = "spark.sql.streaming.stateStore"
 CHANGELOG = f"{IN_STORE}.rocksdb.changelogCheckpointing.enabled"
 ENCODING = f"{IN_STORE}.encodingFormat"
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import pickle
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -30,6 +30,7 @@ from conformance.engines.spark.state import typed_keys
 from conformance.engines.typed_keys import types_in_use
 from conformance.model.case import program_ref
 from conformance.model.engine import NotDriven
+from conformance.model.perturbation import CRASH
 from conformance.model.plan import begins_a_query
 from conformance.model.program import FixedWindows, JobKind, Program
 from conformance.model.runs import Pack, PackRun
@@ -63,6 +64,7 @@ class Api:
         read: gives what the stores hold after a micro-batch.
         mode_of: gives the output mode of the query that goes on with a change of the program.
         connected: a client of Spark Connect that does a part of the job; None where there can be none.
+        moved: the operator of the API that users move such jobs to; None where there is none.
     """
 
     apply: Apply
@@ -73,12 +75,13 @@ class Api:
     read: Callable[[Job, int], Iterable[stored.StoredRow]]
     mode_of: Callable[[str], str]
     connected: Beside | None
+    moved: Apply | None
 
 
 class Job:
     """A pack in a session of its own. ``plan`` is what stands around the operator.
 
-    ``begin`` and ``rest`` are the queries before and after its first restart. Between the two, ``leave`` and
+    ``begin`` runs the queries before its next restart, ``rest`` those that are left. Between the two, ``leave`` and
     ``take_over`` hand the job on to another process, with all that lies in its folder.
     """
 
@@ -93,7 +96,8 @@ class Job:
     ) -> None:
         self.spark, self.folder, self.pack, self.apply, self.mode = spark, folder, pack, api.apply, api.mode
         self.delay, self.sides, self._read, self.mode_of = api.delay, api.sides, api.read, api.mode_of
-        self.change, self.connected = "", api.connected
+        self.change, self.connected, self.moved = "", api.connected, api.moved
+        self.begins_with: DataFrame | None = None
         self.plan, self._layout = plan, plan.layout
         self.programs = {name: programs[name] for name in {program_ref(c.scenario, c.program) for c in pack.cases}}
         chain = max(program.timer_chain for program in self.programs.values())
@@ -105,34 +109,40 @@ class Job:
         self.rows: dict[int, list[Any]] = {}
         self.progress: list[dict[str, Any]] = []
         self._killed: list[crashes.Killed] = []
+        self.next_query = 0
 
     def begin(self) -> None:
-        """Run the queries before the first restart; none where there is no restart.
+        """Run the queries before the next restart; none where there is no restart.
 
         Raises:
             NotDriven: a query was to fail, and did not.
             RuntimeError: a query failed that was not to.
         """
-        for query in range(self.handover):
-            self._run_query(query)
+        begun_anew = (number for number in self._restarts if number > self.next_query)
+        self._run_queries(next(begun_anew, self.next_query))
 
     def leave(self) -> None:
         """Write down what came out so far."""
         # Rows have values of all types that an operator puts out, such as moments: JSON has no spelling of them.
-        (self.folder / LEFT).write_bytes(pickle.dumps((self.rows, self.progress), protocol=4))
+        (self.folder / LEFT).write_bytes(pickle.dumps((self.rows, self.progress, self.next_query), protocol=4))
 
     def take_over(self) -> None:
         """Go on from what another process left."""
-        self.rows, self.progress = pickle.loads((self.folder / LEFT).read_bytes())
+        self.rows, self.progress, self.next_query = pickle.loads((self.folder / LEFT).read_bytes())
 
     @property
-    def handover(self) -> int:
-        """The number of the query that the first restart begins."""
-        steps = list(self.pack.timeline)
-        first = next((number for number, step in enumerate(steps) if isinstance(step, Restart)), None)
-        if first is None:
-            return 0
-        return 1 + sum(map(begins_a_query, steps[:first]))
+    def _restarts(self) -> Iterator[int]:
+        """The numbers of the queries that restarts begin."""
+        number = 0
+        for step in self.pack.timeline:
+            number += begins_a_query(step)
+            if isinstance(step, Restart):
+                yield number
+
+    def _run_queries(self, end: int) -> None:
+        for query in range(self.next_query, end):
+            self._run_query(query)
+        self.next_query = end
 
     def rest(self) -> PackRun:
         """Run the other queries.
@@ -142,8 +152,7 @@ class Job:
             QueryFailed: the engine refused the query of a plan, or the query failed.
             RuntimeError: a plain query failed that was not to.
         """
-        for query in range(self.handover, self.batches[-1].query + 1):
-            self._run_query(query)
+        self._run_queries(self.batches[-1].query + 1)
         for killed in self._killed:
             killed.prove()
         layout = self._layout
@@ -156,7 +165,8 @@ class Job:
             self.pack, self.batches, told(self._told, self.batches, self.mode), self.progress, found
         )
         left = (json.loads(path.read_text()) for path in (self.folder / "failures").glob("*.json"))
-        return PackRun(traces, counts, untouched(self.pack, left) | self._too_slow())
+        notes = {f"{ref}: {CRASH.id}": killed.note for killed in self._killed for ref in self.programs if killed.note}
+        return PackRun(traces, counts, untouched(self.pack, left) | self._too_slow(), notes)
 
     def go_on(self, checkpoint: Path) -> tuple[copies.Rows, Json]:
         """Go on from a checkpoint: what comes out, and the error that ended the query, if any, see ``ended_by``. Where
@@ -183,7 +193,10 @@ class Job:
         return frozenset(case.id for case in self.pack.cases)
 
     def _initial(self) -> DataFrame | None:
-        """The rows of initial state, where the pack has any: a query that resumes is given them again, as users do."""
+        """The rows of initial state, where the pack has any: a query that resumes is given them again, as users do. A
+        job that was moved ``begins_with`` others."""
+        if self.begins_with is not None:
+            return self.begins_with
         step = next((s.id for s in self.pack.timeline if isinstance(s, Deliver) and s.initial), None)
         if step is None:
             return None
@@ -235,7 +248,8 @@ class Job:
 
     def _kill(self, number: int, crash: Crash) -> None:
         """The query was killed in a micro-batch. Rows that the sink had stay until others take their place."""
-        self._killed.append(crashes.Killed(self.checkpoint, number, crash, self.folder / running.FILES / running.LOG))
+        sink = self.folder / running.FILES / running.LOG
+        self._killed.append(crashes.Killed(self.checkpoint, number, crash, sink, self.spark.conf.get))
         if all(report["batchId"] != number for report in self.progress):
             raise NotDriven(f"micro-batch {number} was to be killed in, and the query did not run it")
         told = number - crash.again
@@ -269,7 +283,7 @@ class Job:
 
     def write_later(self) -> None:
         """The input of the micro-batches behind the first restart."""
-        last = max(number for number, batch in enumerate(self.batches) if batch.query < self.handover)
+        last = max(number for number, batch in enumerate(self.batches) if batch.query < self.next_query)
         for number in range(last + 1, len(self.batches)):
             self.write(number)
 

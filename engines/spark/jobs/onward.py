@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from conformance.engines.spark.checkpoint import copies, damages, settings
+from conformance.engines.spark.jobs import moved
 from conformance.engines.spark.refused.ended import ended_by
 from conformance.engines.spark.runtime import session
 from conformance.model.case import Case, program_ref
@@ -87,6 +88,8 @@ def _in_another(job: Job, which: tuple[str, str], notes: dict[str, str], checkpo
         rows, ended = next_version(job, ref, change).go_on(job.checkpoint)
         return {**job.rows, **rows}, ended
     later = next_version(job, ref, change)
+    if change == "another API" and job.moved:
+        return moved.go_on(later, job.moved, checkpoint)
     empty = session.NO_EMPTY_BATCHES if by_processing_time(later.programs.values()) else {}
     setting = settings.SETTINGS.get(later.change)
     if setting is None:

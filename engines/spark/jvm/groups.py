@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from conformance.engines.spark.base import capabilities
 from conformance.engines.spark.groups import STATE, VARIANTS, GroupsEngine
-from conformance.engines.spark.jvm.tws import ACROSS_THE_PIPE
+from conformance.engines.spark.jvm.tws import ACROSS_THE_PIPE, SparkTwsJvm
 from conformance.engines.spark.plans.plans import APPENDED, BATCH, IN_A_ROW, PLANS, TWICE
 from conformance.engines.spark.plans.settings import OF_OTHERS
 from conformance.model.engine import Family
@@ -32,6 +32,7 @@ class SparkFmgwsJvm(GroupsEngine):
     plans = {**PLANS, **OF_OTHERS, **BATCH, **APPENDED, **TWICE, **IN_A_ROW}
     can = capabilities({**STATE, **ACROSS_THE_PIPE}, plans, quick=True)
     classic = True
+    moves_to = SparkTwsJvm
     method = "flatMapGroupsWithState"
 
     def apply(self, given: OperatorInput) -> DataFrame:

@@ -12,10 +12,25 @@ from conformance.engines.spark.plans.plans import DUPLICATES_BEHIND, WINDOWS_BEH
 STREAMING = "spark.sql.streaming"
 STORE = f"{STREAMING}.stateStore"
 ARROW = "spark.sql.execution.arrow"
-ROCKSDB = {
-    f"{STORE}.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
-}
+PROVIDER = "org.apache.spark.sql.execution.streaming.state.{}StateStoreProvider"
+HDFS = {f"{STORE}.providerClass": PROVIDER.format("HDFSBacked")}
+ROCKSDB = {f"{STORE}.providerClass": PROVIDER.format("RocksDB")}
 CHANGELOG = {**ROCKSDB, f"{STORE}.rocksdb.changelogCheckpointing.enabled": "true"}
+
+STORES = {
+    "hdfs": HDFS,
+    "rocksdb": ROCKSDB,
+    "rocksdb-changelog": CHANGELOG,
+    "rocksdb-avro": {**ROCKSDB, f"{STORE}.encodingFormat": "avro"},
+}
+"""The settings of a state store by the name that an engine's variant has."""
+
+OTHER_STORES = {
+    "rocksdb": "state-rocksdb",
+    "rocksdb-changelog": "state-changelog",
+    "rocksdb-changelog, format 2": "state-checkpoint-ids",
+}
+"""State stores that a plan may have the state of any engine in, by that plan."""
 
 FORMATS = "state-formats-1"
 """The plan with the first formats of the state of aggregations and of (flat)mapGroupsWithState."""

@@ -44,7 +44,7 @@ def dated(can: Capabilities, versions: Sequence[Version]) -> Capabilities:
     plans = [plan for plan in can.plans if all(version.release >= PLANS_SINCE.get(plan.id, ()) for version in versions)]
     features = dict(can.features)
     if not all(version >= STATE_SOURCE for version in versions):
-        lacking = (feature for feature in READING if features[feature].how != "unsupported")
+        lacking = (feature for feature in (*READING, Feature.NEXT_API) if features[feature].how != "unsupported")
         features |= dict.fromkeys(lacking, unsupported("PySpark before 4.0 has no state data source"))
     if not all(version.release >= PLANS_SINCE["connect"] for version in versions):
         features[Feature.NEXT_CLIENT] = unsupported("PySpark before 4.0 has no Spark Connect beside a classic session")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from conformance.engines.spark.base import STORES
+from conformance.engines.spark.plans.settings import PROVIDER
 from conformance.engines.spark.subjects.sinks import ASKS, CACHES
 from conformance.subjects import questions
 from conformance.subjects.questions import Question, Run
@@ -17,7 +17,7 @@ CONNECT = "Spark Connect"
 """Where a run of a question is made; all others are made in a classic session."""
 
 STORE = "spark.sql.streaming.stateStore.providerClass"
-HDFS, ROCKSDB = (STORES[name]["providerClass"] for name in ("hdfs", "rocksdb"))
+HDFS, ROCKSDB = map(PROVIDER.format, ("HDFSBacked", "RocksDB"))
 
 
 def _other_store(asked: Asked) -> Any:

@@ -6,6 +6,7 @@ import pytest
 from common import PROGRAMS, specified
 
 from conformance.engines.spark.checkpoint import crashes
+from conformance.engines.spark.plans.settings import OTHER_STORES
 from conformance.model.case import Case
 from conformance.model.engine import NotDriven
 from conformance.model.runs import Pack
@@ -27,7 +28,7 @@ def killed(scenario, program, plan=""):
         *([Plan(0, plan)] if plan else []),
         Advance(0, T),
         *(Crash(0, "partition"), _bundle(1, 1, "abc")),
-        *(Crash(0, "upload"), _bundle(2, 3_000, "ab"), Advance(0, T + 2_000)),
+        *(Crash(0, "upload"), Crash(0, "within"), _bundle(2, 3_000, "ab"), Advance(0, T + 2_000)),
         *(Crash(0, "offsets"), Crash(0, "sink"), _bundle(3, 4_000, "bc"), Advance(0, T + 9_000)),
         *(Crash(0, "state"), _bundle(4, 10_000, "ad")),
         *(Crash(0, "commit"), _bundle(5, 10_001, "abd")),
@@ -42,18 +43,21 @@ def answered(engine, case):
     return [sorted(traces[case.id].emissions, key=repr) for traces in (run.traces, specified(engine, [case]))]
 
 
-@pytest.mark.parametrize("plan", ["", "state-changelog", "state-checkpoint-ids", "state-snapshots"])
+@pytest.mark.parametrize("plan", ["", *OTHER_STORES.values(), "state-snapshots"])
 def test_a_job_that_is_killed_goes_on_as_if_it_had_not_been(spark, plan):
-    """On HDFS-like files, on RocksDB, and with ids of their own in the names of files."""
+    """With its state in each store. A kill proves by the files that they are that store's."""
+    if plan and plan not in spark.plans:
+        pytest.skip("its store is the one that the plan is for")
     found, wanted = answered(spark, killed("per-key-counting", "count", plan))
     assert found == wanted
 
 
-def test_an_operator_of_sparks_own_goes_on_too(tmp_path):
+@pytest.mark.parametrize("plan", ["", *OTHER_STORES.values()])
+def test_an_operator_of_sparks_own_goes_on_too(tmp_path, plan):
     engine = load_engine("spark-native:window")
     engine.open(tmp_path)
     try:
-        found, wanted = answered(engine, killed("windowed-counting", "windows", "state-changelog"))
+        found, wanted = answered(engine, killed("windowed-counting", "windows", plan))
     finally:
         engine.close()
     assert found == wanted

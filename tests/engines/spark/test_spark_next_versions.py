@@ -13,7 +13,7 @@ from conformance.plugins.registry import load_engine
 from conformance.scenarios.state.next_operators import EXCHANGES
 from conformance.scenarios.state.next_operators import PROGRAMS as EXCHANGED
 from conformance.scenarios.state.next_operators import goes_on as answers_anew
-from conformance.scenarios.state.next_versions import goes_on
+from conformance.scenarios.state.next_versions import SUMS_TO_MOVE, goes_on
 
 pytestmark = pytest.mark.engine
 
@@ -76,6 +76,18 @@ def test_a_native_operator_goes_on_under_other_settings(tmp_path):
     assert {change for change, one in seen.items() if not all(f is True for f in checks[change](one))} == set()
     told = {change: run.notes[f"next-versions/count again: {change}"].split(":")[0] for change in SETTINGS}
     assert set(told.values()) <= {"pinned", "changed", "refused"}
+
+
+@pytest.mark.parametrize("name", ["spark-fmgws-pandas", "spark-fmgws-jvm", "spark-mgws-jvm"])
+def test_what_an_older_api_kept_transform_with_state_begins_with(spark, tmp_path, name):
+    engine = load_engine(name)
+    engine.open(tmp_path)
+    case = case_of("moved", None)
+    try:
+        run = Observation(case, engine.run(Pack((case,)), PROGRAMS).traces[case.id])
+    finally:
+        engine.close()
+    assert [*goes_on("another API", SUMS_TO_MOVE)(run)] == [True] * 4
 
 
 def test_windows_of_another_size_begin_anew(spark, tmp_path):

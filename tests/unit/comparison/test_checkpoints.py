@@ -8,7 +8,8 @@ import pytest
 from hostile import hostile_results
 
 from conformance.comparison import checkpoints
-from conformance.comparison.checkpoints import Resumed, UnreadableCheckpoints, carried_over, read, resume, write
+from conformance.comparison.checkpoints import Resumed, carried_over, resume
+from conformance.comparison.measured import UnreadableMeasurements, read, write
 from conformance.judgement.cell import Verdict
 from conformance.model.perturbation import RESTART, factor_of
 from conformance.model.schedule import Deliver, Restart
@@ -36,7 +37,7 @@ def asked(monkeypatch):
         cell = hostile_results().cells[0]
         cells = []
         for engine in options.engines:
-            begun, resumed = engine.partition("@")[2].split("+")
+            begun, resumed, *_ = engine.partition("@")[2].split("+")
             verdict, why = (Verdict.HOLDS, "") if begun < resumed else (Verdict.VIOLATED, "it starts anew")
             more = {"scenario": "per-key-counting", "program": "count", "guarantee": "g"}
             cells.append(replace(cell, engine=engine, verdict=verdict, reason=why, witness="", **more))
@@ -58,7 +59,7 @@ def test_each_two_releases_are_tried_both_ways(options, asked):
         ("4.1.4", "4.2.1"),
     }
     assert {row.lost["per-key-counting/count"] for row in found if row.begun > row.resumed} == {"it starts anew"}
-    assert len(made) == 6
+    assert len(made) == 6 + 3
     for mine in made:
         (cases,) = read_cases(mine.cases_from, SCENARIOS)
         assert cases
@@ -67,10 +68,21 @@ def test_each_two_releases_are_tried_both_ways(options, asked):
 def test_what_is_known_is_not_asked_again_but_for_what_nothing_could_be_said_of(options, asked):
     made, run = asked
     known = [Resumed(ENGINE, "4.0.5", "4.1.4", open={"s/p": "no answer"}), Resumed(ENGINE, "4.1.4", "4.0.5")]
-    ((row,),) = resume(["4.0.5", "4.1.4"], [ENGINE], options, run, known)
+    (row,), (back,) = resume(["4.0.5", "4.1.4"], [ENGINE], options, run, known)
     assert row.place == known[0].place
-    assert [*resume(["4.0.5", "4.1.4"], [ENGINE], options, run, [row, known[1]])] == []
-    assert [mine.engines for mine in made] == [(f"{ENGINE}@4.0.5+4.1.4",)]
+    assert back == replace(row, back=True)
+    assert [*resume(["4.0.5", "4.1.4"], [ENGINE], options, run, [row, back, known[1]])] == []
+    assert [mine.engines for mine in made] == [(f"{ENGINE}@4.0.5+4.1.4",), (f"{ENGINE}@4.0.5+4.1.4+4.0.5",)]
+
+
+def test_a_way_is_gone_back_on_where_jobs_went_on_at_all(options, asked):
+    made, run = asked
+    known = [Resumed(ENGINE, "4.0.5", "4.1.4", lacks="no such API"), Resumed(ENGINE, "4.1.4", "4.0.5", ("s/p",))]
+    ((row,),) = resume(["4.0.5", "4.1.4"], [ENGINE], options, run, known)
+    assert row.way == ("4.1.4", "4.0.5", "4.1.4")
+    assert row.lost
+    (mine,) = made
+    assert mine.out.name == "4.1.4-then-4.0.5-then-4.1.4"
 
 
 def test_cases_share_a_timeline_and_are_restarted_behind_their_first_bundle():
@@ -88,21 +100,22 @@ def test_cases_share_a_timeline_and_are_restarted_behind_their_first_bundle():
 
 def test_the_file_has_what_was_written(tmp_path):
     rows = [
-        Resumed("b", "4.1.4", "4.0.5", ("s/p",), {"s/q": "it starts anew"}, {"s/r": "no answer"}),
+        Resumed("b", "4.1.4", "4.0.5", ("s/p",), {"s/q": "it starts anew"}, {"s/r": "no answer"}, back=True),
         Resumed("a", "3.5.9", "4.0.5", lacks="no such API"),
     ]
     write(tmp_path / "kept.json", rows)
-    assert read(tmp_path / "kept.json") == rows[::-1]
+    assert read(tmp_path / "kept.json", Resumed) == rows[::-1]
     (tmp_path / "kept.json").write_text('[{"engine": "a"}]')
-    with pytest.raises(UnreadableCheckpoints, match="not a file of `conformance checkpoints`"):
-        read(tmp_path / "kept.json")
-    with pytest.raises(UnreadableCheckpoints):
-        read(Path("none.json"))
+    with pytest.raises(UnreadableMeasurements, match="no file of measured Resumed"):
+        read(tmp_path / "kept.json", Resumed)
+    with pytest.raises(UnreadableMeasurements):
+        read(Path("none.json"), Resumed)
 
 
 def test_a_table_has_upgrades_and_rollbacks_of_engines_that_were_asked():
     known = [
         Resumed("a", "3.5.9", "4.0.5", ("s/p", "s/q")),
+        Resumed("a", "3.5.9", "4.0.5", ("s/p",), {"s/q": "it has another count"}, back=True),
         Resumed("a", "4.0.5", "3.5.9", ("s/p",), {"s/q": "it starts anew"}),
         Resumed("b", "3.5.9", "4.0.5", lacks="no such API"),
     ]
@@ -110,6 +123,9 @@ def test_a_table_has_upgrades_and_rollbacks_of_engines_that_were_asked():
     assert table.releases == ("3.5.9", "4.0.5")
     (_, (same, upgraded)), (_, (rolled_back, _)) = table.rows
     assert same is None
-    assert (upgraded.words, upgraded.kind) == ("2 of 2", "holds")
+    assert (upgraded.words, upgraded.kind) == ("2 of 2, and back 1 of 2", "violated")
     assert (rolled_back.words, rolled_back.kind) == ("1 of 2", "violated")
-    assert table.lost == (("4.0.5 → 3.5.9", "s/q", "it starts anew"),)
+    assert table.lost == (
+        ("3.5.9 → 4.0.5 → 3.5.9", "s/q", "it has another count"),
+        ("4.0.5 → 3.5.9", "s/q", "it starts anew"),
+    )

@@ -6,7 +6,7 @@ import zipfile
 import pytest
 
 from conformance.engines.spark.checkpoint import damages
-from conformance.engines.spark.checkpoint.crashes import Killed
+from conformance.engines.spark.checkpoint.crashes import IN_STORE, Killed
 from conformance.engines.spark.driving import micro_batches
 from conformance.model.damage import DAMAGES
 from conformance.model.engine import NotDriven
@@ -47,7 +47,16 @@ def left(folder):
 
 
 def killed(folder, at):
-    return Killed(folder, KILLED_IN, Crash(0, at), folder / "no-sink")
+    """A kill in a session that asks for the store whose files are there."""
+    names = [path.name for path in folder.rglob("state/0/0/*")]
+    ends = {name.rpartition(".")[2] for name in names}
+    logged, second = "changelog" in ends, any("_" in name for name in names)
+    settings = {
+        f"{IN_STORE}.providerClass": "HDFS" if "delta" in ends else "RocksDB",
+        f"{IN_STORE}.rocksdb.changelogCheckpointing.enabled": str(logged).lower(),
+        f"{IN_STORE}.checkpointFormatVersion": "2" if second else "1",
+    }
+    return Killed(folder, KILLED_IN, Crash(0, at), folder / "no-sink", settings.get)
 
 
 DELTA = "{}.delta"
@@ -61,7 +70,6 @@ DELTA = "{}.delta"
         ("state", ["offsets/2", "state/0/0/3.delta", "state/0/1/3.delta"]),
         ("sink", ["offsets/2", "state/0/0/3.delta", "state/0/1/3.delta"]),
         ("commit", ["commits/2", "offsets/2", "state/0/0/3.delta", "state/0/1/3.delta"]),
-        ("maintenance", ["commits/2", "offsets/2", "state/0/0/3.delta", "state/0/1/3.delta"]),
     ],
 )
 @pytest.mark.parametrize("named", ["{}.delta", "{}_0ab1-c2.changelog", "{}.zip"])
@@ -91,11 +99,12 @@ def _snapshot(path, *tables):
         file.writestr("metadata", "v1\n" + json.dumps(told))
 
 
-def test_state_that_was_being_written_is_left_half_written_under_another_name(tmp_path):
+@pytest.mark.parametrize(("at", "parts"), [("upload", ["0", "1"]), ("within", ["0"])])
+def test_state_that_was_being_written_is_left_half_written_under_another_name(tmp_path, at, parts):
     folder = checkpoint_of(tmp_path, DELTA)
-    killed(folder, "upload")
+    killed(folder, at)
     halves = [*folder.rglob(".3.delta.*.tmp")]
-    assert [half.parent.name for half in sorted(halves)] == ["0", "1"]
+    assert [half.parent.name for half in sorted(halves)] == parts
     assert {half.read_text() for half in halves} == {"the file 3.delta"[:8]}
     assert left(folder)[0] == "offsets/2"
     assert not [*folder.rglob("*3.delta.crc")]
@@ -103,10 +112,29 @@ def test_state_that_was_being_written_is_left_half_written_under_another_name(tm
 
 def test_a_snapshot_that_was_being_written_beside_changes_is_left_half_written(tmp_path):
     folder = checkpoint_of(tmp_path, DELTA, "{}.snapshot")
-    killed(folder, "maintenance")
+    assert killed(folder, "maintenance").note == ""
     assert [*folder.rglob("3.delta")]
     assert not [*folder.rglob("3.snapshot")]
     assert len([*folder.rglob(".3.snapshot.*.tmp")]) == len(PARTS)
+
+
+@pytest.mark.parametrize("stored", ["{}.zip", "{}.delta"])
+def test_a_kill_at_maintenance_tells_that_no_snapshot_was_being_written(tmp_path, stored):
+    """As where a store has a snapshot for each micro-batch."""
+    folder = checkpoint_of(tmp_path, stored)
+    for path in folder.rglob("*.zip"):
+        _snapshot(path, "none.sst")
+    assert killed(folder, "maintenance").note == "killed: maintenance: no snapshot was being written beside the state"
+    files = [f"state/0/{part}/{stored.format(3)}" for part in PARTS]
+    assert left(folder) == ["commits/2", "offsets/2", *files]
+
+
+@pytest.mark.parametrize("stored", ["{}.zip", "{}_0ab1.delta", "{}.changelog"])
+def test_state_in_another_store_than_the_one_asked_for_is_an_error(tmp_path, stored):
+    folder = checkpoint_of(tmp_path, stored)
+    session = {f"{IN_STORE}.providerClass": "HDFS"}
+    with pytest.raises(NotDriven, match=r"was to be in files \.delta of format 1"):
+        Killed(folder, KILLED_IN, Crash(0, "state"), folder / "no-sink", session.get)
 
 
 def test_tables_of_a_snapshot_go_with_it_if_no_other_one_has_them(tmp_path):

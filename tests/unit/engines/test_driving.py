@@ -350,10 +350,13 @@ def test_times_of_progress_reports():
 def test_what_a_job_hands_on_has_rows_of_every_type(tmp_path):
     """An operator of Spark's own puts out moments and decimals, which JSON has no spelling of."""
     rows = {0: [{"at": datetime(2026, 1, 1, tzinfo=timezone.utc), "sum": Decimal("1.50"), "key": b"\x00"}]}
-    left, taken = (SimpleNamespace(folder=tmp_path, rows=found, progress=[{"batchId": 0}]) for found in (rows, {}))
+    left, taken = (
+        SimpleNamespace(folder=tmp_path, rows=found, progress=[{"batchId": 0}], next_query=number)
+        for found, number in ((rows, 2), ({}, 0))
+    )
     Job.leave(left)
     Job.take_over(taken)
-    assert (taken.rows, taken.progress) == (rows, [{"batchId": 0}])
+    assert (taken.rows, taken.progress, taken.next_query) == (rows, [{"batchId": 0}], 2)
 
 
 def row(value, key="a", **more):

@@ -3,6 +3,7 @@ installed."""
 
 import os
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 
 from conformance.engines import mutants
@@ -51,14 +52,20 @@ class Released(Reference):
         return self._with(BUGS.get(self.release), pack, programs)
 
     def begin(self, pack, programs, folder: Path):
-        (folder / "begun-in").write_text(self.release)
+        self._went_through(folder)
 
     def resume(self, pack, programs, folder: Path):
-        if self.release == "4.0":
+        carried = any(two[1] == BROKEN_UPGRADE != two[0] for two in pairwise(self._went_through(folder)))
+        return self._with("timers-lost-on-restart" if carried else BUGS.get(self.release), pack, programs)
+
+    def _went_through(self, folder: Path):
+        """The releases that had a job, this one the last."""
+        file = folder / "releases"
+        before = file.read_text().split() if file.exists() else []
+        if before and self.release == "4.0":
             raise RuntimeError("checkpoints of other releases cannot be read")
-        carried = (folder / "begun-in").read_text() != self.release
-        bug = "timers-lost-on-restart" if carried and self.release == BROKEN_UPGRADE else BUGS.get(self.release)
-        return self._with(bug, pack, programs)
+        file.write_text(" ".join([*before, self.release]))
+        return [*before, self.release]
 
     def _with(self, bug, pack, programs):
         if self.id.startswith("released:unsteady") and self.release == UNSTEADY:
