@@ -15,7 +15,7 @@ from conformance.judgement.evidence import ReferenceTraces, Traces
 from conformance.model.case import Case
 from conformance.model.equivalence import Equivalence, alike, grades, maximal
 from conformance.model.program import Program
-from conformance.model.scenario import Scenario
+from conformance.model.scenario import Scenario, programs_of
 from conformance.model.trace import Trace
 from conformance.model.values import Json
 from conformance.support.grouping import grouped
@@ -146,12 +146,14 @@ def agreements(
     """For every program: the agreement of each of ``pairs_of`` the engines.
 
     Args:
-        cases: cases of all programs; only cases as drawn are compared.
+        cases: those as drawn of the scenarios are compared, others are left out.
         traces_by_engine: the traces of each engine, by case id; a trace that ends in an error is left out.
         references: for each engine, the reference that reads *late* as it does.
         stops: engines for which a trace that ends in an error is an answer, because a user's operator stopped.
     """
-    drawn = [case for case in cases if not case.perturbation]
+    scenarios = list(scenarios)
+    asked = programs_of(scenarios)
+    drawn = [case for case in cases if case.ref in asked and not case.perturbation]
     shared = _Shared()
     answered = {engine: shared(_answers(drawn, traces, engine in stops)) for engine, traces in traces_by_engine.items()}
     sides = []

@@ -57,6 +57,14 @@ def test_the_same_guarantees_say_the_same_of_stored_traces(ran, tmp_path):
     assert (tmp_path / "again" / "matrix.html").exists()
 
 
+def test_some_of_the_scenarios_of_a_run_are_judged_by_themselves(ran, tmp_path):
+    done = conformance("check", ran / "out", "--scenario", "late-data", "--out", "again", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    first, again = Results.read(ran / "out" / "results.json.gz"), Results.read(tmp_path / "again" / "results.json.gz")
+    for name in ("cells", "agreements"):
+        assert getattr(again, name) == [found for found in getattr(first, name) if found.scenario == "late-data"]
+
+
 @pytest.mark.parametrize("bug", ["state-lost-on-restart", "state-lost-on-restart-after-a-failure"])
 def test_stored_traces_tell_what_a_bug_needs_as_the_run_did(tmp_path, bug):
     """A restart alone, or a failure beside it. What else changed in a row is not accused, then and now."""

@@ -51,6 +51,13 @@ def _agreements(traces, cases=CASES, specified=ONE):
     return {(a.left, a.right): a for a in found}, asked
 
 
+def test_cases_of_scenarios_that_are_not_asked_are_left_out():
+    other = Case("another", "p", SMALL.schedule)
+    found, asked = _agreements({"one": {**ONE, other.id: ONE[SMALL.id]}}, cases=[*CASES, other])
+    assert sorted(asked["one"]) == sorted(ONE)
+    assert [agreement.cases for agreement in found.values()] == [len(CASES)]
+
+
 def _pair(traces, **more):
     found, _ = _agreements({"one": ONE, "two": ONE | traces}, **more)
     return found["one", "two"]
