@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from conformance.comparison.checkpoints import shortest
+from conformance.comparison.upgrade import KILLS, surviving
 from conformance.judgement.cell import AS_DRAWN, MatrixCell, Verdict
 from conformance.judgement.coverage import KILLED_AGAIN, kills
-from conformance.model.case import Case, program_ref
+from conformance.model.case import Case
 from conformance.model.engine import Capabilities
-from conformance.model.perturbation import CRASH, factors_of, possible, together
-from conformance.model.scenario import programs_of
+from conformance.model.perturbation import CRASH, Perturbation, factors_of, together
 from conformance.model.steps import CRASH_POINTS, Crash
 from conformance.plugins.registry import load_engine
 from conformance.results.results import Results
@@ -32,7 +32,8 @@ class Killed:
 
     Attributes:
         release: that of the engine's framework.
-        kept: point -> how many guarantees were kept in cases that were killed there.
+        kept: point -> how many guarantees were kept in cases that were killed there; as measured by ``kill``, how many
+            programs put out what they put out in a job that was not killed.
         violated: point -> how many were violated there, each by the case that shows it.
         broken: guarantee ("scenario/id") -> what is wrong.
         failure: why there is no more to say, in a line; "" for nothing.
@@ -101,9 +102,7 @@ def kill(
     """What comes of jobs that are killed, a list for each of the ``stores_of`` engines. What is ``known`` is not asked
     again. ``run`` makes a run, ``options`` describes the rest of it."""
     there = {row.place for row in known if not row.failure}
-    programs = programs_of(options.scenarios)
     drawn = shortest(options.scenarios, options.seed)
-    cases = [case for case in drawn if possible(programs[program_ref(case.scenario, case.program)], CRASH)]
     for (store, plan), engines in stores.items():
         asked = tuple(engine for engine in engines if (engine, store) not in there)
         if not asked:
@@ -111,16 +110,20 @@ def kill(
         place = options.out / f"{store.replace(', ', '-').replace(' ', '-')}{'-' * bool(plan)}{plan}"
         file = place / "cases.parquet"
         place.mkdir(parents=True, exist_ok=True)
-        write_cases(file, _in_store(cases, load_engine(asked[0]).capabilities, plan, options.seed))
-        results = run(replace(options, engines=asked, out=place, cases_from=file, wanted=0, brief=True))
+        moved = [load_engine(asked[0]).capabilities.plan(plan).perturbation] if plan else []
+        scenarios = tuple(s for each in options.scenarios if (s := surviving(each, (), KILLS, moved)).guarantees)
+        promised = {(scenario.id, guarantee.program) for scenario in scenarios for guarantee in scenario.guarantees}
+        cases = [case for case in drawn if (case.scenario, case.program) in promised]
+        write_cases(file, _killed(cases, moved, options.seed))
+        mine = replace(options, engines=asked, scenarios=scenarios, out=place, cases_from=file, wanted=0)
+        results = run(replace(mine, brief=True))
         yield [killed(results, engine, store) for engine in asked]
 
 
-def _in_store(cases: Iterable[Case], can: Capabilities, plan: str, seed: int) -> Iterator[Case]:
-    """The cases, each with a twin for each way in which a job is killed, with its state where a plan has it."""
-    moved = [(can.plan(plan).perturbation, 0)] if plan else []
+def _killed(cases: Iterable[Case], plans: Sequence[Perturbation], seed: int) -> Iterator[Case]:
+    """The cases, each with a twin under these plans for each way in which a job is killed."""
     for case in cases:
         yield case
         for level in range(CRASH.levels):
-            if twin := together(case, ((CRASH, level), *moved), seed):
+            if twin := together(case, ((CRASH, level), *((plan, 0) for plan in plans)), seed):
                 yield twin

@@ -18,7 +18,7 @@ from conformance.judgement.verdict import of_a_restart
 from conformance.model.case import Case
 from conformance.model.engine import CannotRun, EngineInfo, Resumable, bare
 from conformance.model.equivalence import IMPLIES, Equivalence
-from conformance.model.perturbation import RESTART
+from conformance.model.perturbation import CRASH, RESTART, Perturbation
 from conformance.model.scenario import Guarantee, Scenario, slug
 from conformance.plugins.registry import load_engine, releases_of
 from conformance.results.changes import DECIDED
@@ -235,36 +235,44 @@ def without(results: Results, engines: Iterable[str]) -> Results:
     )
 
 
-UPGRADE, ROLLBACK = "upgrade", "rollback"
-"""What a checkpoint is to survive: begun in the old release and resumed by the new one, or the other way round."""
+UPGRADE, ROLLBACK, KILLS = "upgrade", "rollback", "kills"
+"""What a checkpoint is to survive: begun in the old release and resumed by the new one, or the other way round; or that
+its job is killed."""
+
+UNDER = {UPGRADE: RESTART, ROLLBACK: RESTART, KILLS: CRASH}
+"""The perturbation of a twin that shows it, which the program promises to be stable under."""
 
 
-def surviving(scenario: Scenario, stability: Iterable[Stability] = (), what: str = UPGRADE) -> Scenario:
+def surviving(
+    scenario: Scenario, stability: Iterable[Stability] = (), what: str = UPGRADE, plans: Sequence[Perturbation] = ()
+) -> Scenario:
     """A scenario with the guarantees that checkpoints of its programs survive ``what`` in place of its own: for each
-    program that promises to survive a restart, up to the equivalence that it does so within one release on every engine
-    (of which ``stability`` tells, as that of results does); a program of which nothing stays the same is left out."""
-    found = [s for s in stability if (s.scenario, s.perturbation) == (scenario.id, RESTART.id) and s.pairs]
+    program that promises to survive a restart, or a kill, up to the equivalence that it does so within one release on
+    every engine (of which ``stability`` tells, as that of results does); a program of which nothing stays the same is
+    left out. The twins may have ``plans`` besides."""
+    under = UNDER[what]
+    found = [s for s in stability if (s.scenario, s.perturbation) == (scenario.id, under.id) and s.pairs]
     guarantees = []
     for program, survived in scenario.stable_under.items():
-        if RESTART.id not in survived:
+        if under.id not in survived:
             continue
-        promised = survived[RESTART.id]
+        promised = survived[under.id]
         observed = [{*s.observed} for s in found if s.program == program]
         bounds = [{promised}, *observed]
         kept = [e for e in Equivalence if all(any(e in {bound, *IMPLIES[bound]} for bound in each) for each in bounds)]
         if kept:
-            guarantees.append(Guarantee(_claim(program, what), program, same_under=(RESTART,), alike=kept[0]))
+            guarantees.append(Guarantee(_claim(program, what), program, same_under=(under, *plans), alike=kept[0]))
     return replace(scenario, guarantees=tuple(guarantees), complete=False, planned=False)
 
 
 def _claim(program: str, what: str) -> str:
-    return f"a checkpoint of {program} survives the {what}"
+    return f"a checkpoint of {program} survives {what if what == KILLS else f'the {what}'}"
 
 
 def asked_of(witness: Witness, scenarios: Iterable[Scenario]) -> Scenario:
     """The scenario with the guarantee of a witness. Raises StopIteration if there is none."""
     scenario = next(s for s in scenarios if s.id == witness.case.scenario)
-    for what in (UPGRADE, ROLLBACK):
+    for what in UNDER:
         if witness.guarantee == slug(_claim(witness.case.program, what)):
             return surviving(scenario, what=what)
     return scenario
