@@ -408,7 +408,7 @@ OF_TIMERS: tuple[Asked, ...] = (
     Asked("no timer fires before the watermark reaches its time", firings(lambda seen: seen.fired, not_early)),
     Asked(
         "a timer's callback reads what was written before it",
-        reads(lambda read: read.in_timer and read.written.callback < read.callback),
+        reads(lambda read: read.of.by_timer and read.written.callback < read.callback),
     ),
     Asked(
         "what a timer's callback wrote, the key's next callbacks read",
@@ -419,7 +419,7 @@ OF_TIMERS: tuple[Asked, ...] = (
 OF_WINDOWS: tuple[Asked, ...] = (
     Asked(
         "windows of a key whose timers fire in one advance keep their cells apart",
-        reads(lambda read: read.in_timer and read.beside),
+        reads(lambda read: read.of.by_timer and read.beside),
     ),
     Asked(
         "timers of other windows of a key do not keep a timer from firing",

@@ -93,6 +93,20 @@ class Written:
 
 
 @dataclass(frozen=True)
+class Callback:
+    """A callback: its key, its number among those of the key, the processing time (ms), its window and its event time
+    (ms), whether it is a timer's, and its calls."""
+
+    key: str
+    number: int
+    now: int
+    window: int
+    time: int
+    by_timer: bool
+    did: str
+
+
+@dataclass(frozen=True)
 class Read:
     """A call that answers: a read of a cell, or a call that was refused.
 
@@ -100,7 +114,6 @@ class Read:
         gave: what it gave, without the order in which it gave it.
         wanted: what it should give.
         listed: what it gave.
-        did: the calls of its callback.
         empty: whether the cell should be empty.
         renewed: whether something that it should give is older than a wait.
         expired: whether something would be given, had it not expired.
@@ -109,22 +122,28 @@ class Read:
             advance.
     """
 
-    key: str
+    of: Callback
     cell: str
     kind: Cell
     call: Call
     gave: Json
     wanted: Json
-    callback: int
     written: Written
-    in_timer: bool
     listed: Json = None
-    did: str = ""
     empty: bool = False
     renewed: bool = False
     expired: bool = False
     shared: bool = False
     beside: bool = False
+
+    @property
+    def key(self) -> str:
+        return self.of.key
+
+    @property
+    def callback(self) -> int:
+        """The number of its callback."""
+        return self.of.number
 
     @property
     def reads(self) -> bool:
@@ -170,20 +189,6 @@ class Firing:
         how = f"fired for {self.time}" if self.fired else "did not fire"
         told = f"key {self.key}: timer {self.slot!r} was last set to {self.set_for} and {how}"
         return (self.fired and self.time == self.set_for) or told
-
-
-@dataclass(frozen=True)
-class Callback:
-    """A callback: its key, its number among those of the key, the processing time (ms), its window and its event time
-    (ms), whether it is a timer's, and its calls."""
-
-    key: str
-    number: int
-    now: int
-    window: int
-    time: int
-    by_timer: bool
-    did: str
 
 
 class Model:
@@ -246,11 +251,8 @@ class Model:
                 self.cells[other] = replace(written, others_since=True)
 
     def _answer(self, callback: Callback, call: Call, gave: Json, wanted: Json, **more: Any) -> Read:
-        name, shared = call[0], call[0] in self._shared
-        kind, written = self.declared.cells[name], self.cells[name]
-        number, by_timer = callback.number, callback.by_timer
-        more |= {"shared": shared, "did": callback.did}
-        return Read(callback.key, name, kind, call, gave, wanted, number, written, by_timer, **more)
+        name, kind = call[0], self.declared.cells[call[0]]
+        return Read(callback, name, kind, call, gave, wanted, self.cells[name], shared=name in self._shared, **more)
 
     def _read(self, callback: Callback, call: Call, gave: Json) -> Iterator[Read]:
         name, what = call[:2]

@@ -111,7 +111,7 @@ def by_collection(text: str) -> tuple[int, bool]:
 def does(*texts: str) -> Law:
     """Asks about the answers to these calls, and to the read behind them."""
     lists = {*map(between_reads, texts)}
-    return calls(lambda read: read.did in lists and (not read.reads or read.written.callback == read.callback))
+    return calls(lambda read: read.of.did in lists and (not read.reads or read.written.callback == read.callback))
 
 
 SCENARIO = of_lists(
