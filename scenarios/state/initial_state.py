@@ -1,12 +1,11 @@
 """Initial state: a job begins with state from elsewhere, one element for each key, as after a migration.
 
-The state of a key of one program is a number, and every later element of the key adds one to it. That of another
-program is a value, a list and a map, which later elements read.
+The state of a key is a number. Every later element of the key adds one to it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from conformance.model.equivalence import Equivalence
 from conformance.model.feature import Feature
@@ -15,7 +14,6 @@ from conformance.model.program import Cell, Emit, JobKind, Program, State, Timer
 from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
 from conformance.model.schedule import Event
 from conformance.model.trace import Emission
-from conformance.model.values import Json, canonical
 from conformance.scenarios.documents import DATABRICKS
 
 FIRST_BATCH = DATABRICKS.says("with the first micro-batch")
@@ -34,48 +32,6 @@ class Continued(Program):
         before = state.count.get()
         state.count.add(1)
         emit({"of": event.id, "before": before})
-
-
-class Begun(Program):
-    """A value, a list and a map of a key begin with the value of its element of initial state. Elements read them."""
-
-    cells = {"value": Cell.VALUE, "list": Cell.BAG, "map": Cell.MAP}
-    job = JobKind.INITIAL_STATE
-
-    def on_initial(self, event: Event, state: State) -> None:
-        begin = meant(event.value)
-        state.value.set(begin)
-        state.list.set([begin, begin])
-        state.map.put("k", begin)
-
-    def on_event(self, event: Event, state: State, timers: Timers, emit: Emit) -> None:
-        emit({"of": event.id, "found": [state.value.get(NOTHING), state.list.get(), state.map.items()]})
-
-
-NOTHING = "(nothing)"
-"""What is read of a value that nothing was written to."""
-
-CONTAINERS: dict[Json, Json] = {"no list": [], "no object": {}, "a list": [1, None], "an object": {"b": [1, None]}}
-"""What the names among the values of ``begun`` stand for."""
-
-
-def meant(value: Json) -> Json:
-    return CONTAINERS.get(value, value)
-
-
-def comes_back(begun: bool) -> Callable[[Observation], Iterator[Finding]]:
-    """Asked of the elements of the keys that begin with state, or of the others."""
-
-    def predicate(run: Observation) -> Iterator[Finding]:
-        begins = {event.key: meant(event.value) for event in run.case.schedule.initial}
-        for emission, found in run.tagged("found"):
-            if begins and (emission.key in begins) is begun:
-                one = begins.get(emission.key)
-                wanted = [one, [one, one], [["k", one]]] if begun else [NOTHING, [], []]
-                how = f"element {emission.value['of']} of key {emission.key} finds {canonical(found)}"
-                yield canonical(found) == canonical(wanted) or f"{how}, not {canonical(wanted)}"
-
-    return predicate
 
 
 def counts(run: Observation) -> Iterator[tuple[str, int | None, Emission, bool]]:
@@ -149,15 +105,10 @@ STARTS = frozenset({Feature.INITIAL_STATE})
 
 SCENARIO = Scenario(
     name="initial state",
-    summary="A job begins with a count, or with a value, a list and a map, for some keys, and goes on.",
-    programs={"continued": Continued(), "begun": Begun()},
-    domain={
-        "continued": Domain(offsets=(1, 500, 20_000), values=(10, 20, 30)),
-        "begun": Domain(offsets=(1, 500, 20_000), values=(None, 0, "", 1.5, "\u00e9", *CONTAINERS)),
-    },
-    stable_under=dict.fromkeys(
-        ("continued", "begun"), promise((INTERLEAVE, SPLIT, MERGE, *RECOVERIES, RENAME), Equivalence.IDENTICAL)
-    ),
+    summary="A job begins with a count for some keys, and counts on.",
+    programs={"continued": Continued()},
+    domain={"continued": Domain(offsets=(1, 500, 20_000), values=(10, 20, 30))},
+    stable_under={"continued": promise((INTERLEAVE, SPLIT, MERGE, *RECOVERIES, RENAME), Equivalence.IDENTICAL)},
     guarantees=(
         Guarantee(
             "initial state is there for a key's first element",
@@ -171,18 +122,6 @@ SCENARIO = Scenario(
         ),
         Guarantee("initial state is applied once", "continued", applied_once, needs=STARTS),
         Guarantee("a key without initial state starts empty", "continued", others_start_empty, needs=STARTS),
-        Guarantee(
-            "a value, a list and a map that a key starts with are read as they were given",
-            "begun",
-            comes_back(True),
-            needs=STARTS,
-        ),
-        Guarantee(
-            "a value, a list and a map of a key without initial state start empty",
-            "begun",
-            comes_back(False),
-            needs=STARTS,
-        ),
         Guarantee("initial state by itself puts nothing out", "continued", nothing_comes_out_by_itself, needs=STARTS),
         Guarantee(
             "initial state is applied once over a restart",

@@ -34,6 +34,7 @@ from conformance.model.schedule import (
 from conformance.model.trace import Emission, Trace
 from conformance.plugins.registry import load_engine, load_scenarios
 from conformance.scenarios.state import initial_state as initial
+from conformance.scenarios.state import kinds_of_initial_state as kinds
 from conformance.scenarios.state import state_ttl as ttl
 from conformance.scenarios.time import current_time
 from conformance.scenarios.time import processing_time_timers as timers
@@ -372,13 +373,13 @@ def test_what_a_key_starts_with_is_read_as_it_was_given():
 
     def told(begins, key, schedule, *found):
         trace = Trace((Emission(key, {"of": "e1", "found": list(found)}, 2),))
-        findings = initial.comes_back(begins)(Observation(Case("s", "p", schedule), trace))
+        findings = kinds.comes_back(begins)(Observation(Case("s", "p", schedule), trace))
         return [finding is True for finding in findings]
 
     assert told(True, "a", schedule, begun, [begun, begun], [["k", begun]]) == [True]
     assert told(True, "a", schedule, begun, [begun], [["k", begun]]) == [False]
     assert told(True, "a", schedule, {"b": [1]}, [begun, begun], [["k", begun]]) == [False]
-    assert told(False, "b", other, initial.NOTHING, [], []) == [True]
+    assert told(False, "b", other, kinds.NOTHING, [], []) == [True]
     assert told(False, "b", other, None, [], []) == [False]
     assert told(True, "b", other, None, [], []) == told(False, "a", schedule, None, [], []) == []
 
