@@ -30,7 +30,7 @@ WITNESSES = [
     ("event-time-timers/45bff12a76ef", "spark", "pyspark"),
     pytest.param("stream-join/c93d2da5fc2d", "spark", "pyspark", marks=pytest.mark.slow),
     ("session-timeout/0596904754da", "bounded", "apache_beam"),
-    ("value-state/1c0d104582d3", "teststream", "apache_beam"),
+    ("value-state/d25065a598f8", "teststream", "apache_beam"),
     ("late-data/be461314654d", "teststream", "apache_beam"),
     ("typed-state/6a113ce6f997", "teststream", "apache_beam"),
     ("typed-state/0c550328c6bf", "twstester", "pyspark"),
