@@ -123,8 +123,15 @@ def in_place(asked: Exportable, calls: Calls) -> bool:
     """Whether each call of the program on its cells has an expression among these."""
     inlined = Inlined()
     with suppress(CannotExport):
-        inlined.add(type(asked.program))
+        _add_program(inlined, asked)
     return spelled_out(inlined.definitions, asked.program, calls) is not None
+
+
+def _add_program(inlined: Inlined, asked: Exportable) -> None:
+    if asked.source:
+        inlined.definitions.append(asked.source)
+    else:
+        inlined.add(type(asked.program))
 
 
 def file_of(
@@ -153,7 +160,7 @@ def file_of(
             "for it shows steps"
         )
     if program:
-        inlined.add(type(asked.program))
+        _add_program(inlined, asked)
     keys = asked.typed_keys
     for each in (*source.used, *((shown, canonical) if keys else ())):
         inlined.add(each)

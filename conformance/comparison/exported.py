@@ -89,12 +89,15 @@ def exportable(found: Witness, scenario: Scenario, guarantee: Guarantee) -> Expo
     if found.base and found.base_seen and rows(seen) == rows(specified):
         case, seen = found.base, found.base_seen
         specified = reference_traces(programs_of([scenario]))([case])[case.id]
+    program = scenario.programs[found.case.program]
+    plain = scenario.plain and scenario.plain(program, case)
     return Exportable(
         witness=found.id,
         scenario=scenario.name,
         claim=guarantee.claim,
         message=found.message,
-        program=scenario.programs[found.case.program],
+        program=plain[0] if plain else program,
+        source=plain[1] if plain else "",
         case=case,
         engine=bare(found.engine),
         versions=found.versions,

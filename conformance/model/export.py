@@ -54,6 +54,7 @@ class Exportable:
         scenario, claim: what is claimed, in words.
         message: how the engine's output speaks against the claim.
         program: the program of ``case``.
+        source: the source of its class where that is not in a module, "" where it is.
         engine, versions: where it was found; the engine's id names no release.
         seen, specified: what the engine put out, and what the reference put out.
         one_of_two: the claim is that two schedules give the same, and ``case`` is one of the two.
@@ -75,6 +76,7 @@ class Exportable:
     one_of_two: bool = False
     observed: bool = False
     stands_for: str = ""
+    source: str = ""
 
     @property
     def test_name(self) -> str:

@@ -274,6 +274,8 @@ class Scenario:
             promises.
         planned: each program has a guarantee that its output is the same whichever query runs around it. Programs in
             processing time, and programs that start with state, have none.
+        plain: gives a program that does no more than a case needs, and the source of its class, for an export; None
+            where a case has none.
     """
 
     name: str
@@ -284,6 +286,7 @@ class Scenario:
     stable_under: Mapping[str, Mapping[str, Equivalence]] = field(default_factory=dict)
     complete: bool = True
     planned: bool = True
+    plain: Callable[[Program, Case], tuple[Program, str] | None] | None = None
 
     def __post_init__(self) -> None:
         for guarantee in self.guarantees:

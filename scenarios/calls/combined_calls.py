@@ -48,6 +48,7 @@ from conformance.scenarios.calls.model import (
     slot,
     time_of,
 )
+from conformance.scenarios.calls.plain import plain
 from conformance.scenarios.documents import BEAM_MAP, BEAM_TIMER, REMOVE
 from conformance.scenarios.typed.typed_samples import SAMPLES
 
@@ -474,6 +475,7 @@ NAMES = (tuple("ab"), ("a", "A"), ("a", "ab"), ("a", "a "), ("1", "01"), ("\u00e
 STABLE = promise((INTERLEAVE, *BUNDLINGS, *RECOVERIES, *RENAMINGS), Equivalence.IDENTICAL)
 
 SCENARIO = Scenario(
+    plain=plain,
     name="combined calls",
     summary="Do calls on state and timers, in any combination, for every element and every timer; emit what each read "
     "gave.",

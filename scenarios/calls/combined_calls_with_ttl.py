@@ -12,6 +12,7 @@ from conformance.model.perturbation import INTERLEAVE, RECOVERIES, RENAME
 from conformance.model.program import Cell
 from conformance.model.scenario import Scenario, promise
 from conformance.scenarios.calls.combined_calls import OF_CELLS, Asked, CombinedCalls, domain, guarantees, reads
+from conformance.scenarios.calls.plain import plain
 from conformance.scenarios.state.state_ttl import EACH, EVICTED, TTL
 
 LONGER = 22_000
@@ -45,6 +46,7 @@ LAWS = (
 )
 
 SCENARIO = Scenario(
+    plain=plain,
     name="combined calls with a TTL",
     summary="Do calls on cells with and without a TTL, in any combination, for every element, "
     "and emit what each read gave.",

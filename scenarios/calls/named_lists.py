@@ -17,6 +17,7 @@ from conformance.model.values import Json, canonical
 from conformance.scenarios.calls.combined_calls import Asked, CombinedCalls, Found, Law, laws_of, reads
 from conformance.scenarios.calls.language import spelled
 from conformance.scenarios.calls.model import NOTHING, Read, same
+from conformance.scenarios.calls.plain import plain
 
 IDENTICAL = promise((INTERLEAVE, *BUNDLINGS, *WATERMARKINGS, *RECOVERIES, *RENAMINGS), Equivalence.IDENTICAL)
 
@@ -70,6 +71,7 @@ def of_lists(
 ) -> Scenario:
     """A scenario of such programs. ``more``: guarantees that are no laws."""
     return Scenario(
+        plain=plain,
         name=name,
         summary=summary,
         programs={which: part.program for which, part in parts.items()},

@@ -312,10 +312,14 @@ def _operator(asked: Exportable) -> str:
     cells, timed = asked.program.cells, bool(asked.program.timers)
     specs = [f"{name}_spec = {_spec(asked.program, name)}" for name in cells]
     specs += ['TIMER = TimerSpec("timer", TimeDomain.WATERMARK)'] if timed else []
-    given = ["time=beam.DoFn.TimestampParam", *(f"{name}=beam.DoFn.StateParam({name}_spec)" for name in cells)]
+    given = ["time=beam.DoFn.TimestampParam", *(f"{name}_state=beam.DoFn.StateParam({name}_spec)" for name in cells)]
     given += ["timer=beam.DoFn.TimerParam(TIMER)"] if timed else []
     plain = exporting.in_place(asked, CALLS)
-    state = ", ".join(f"{name}={name}" if plain else f"{name}={_class(asked.program, name)}({name})" for name in cells)
+    # A cell may have the name of a variable of the operator.
+    classes = {name: "" if plain else _class(asked.program, name) for name in cells}
+    state = ", ".join(
+        f"{name}={kind}({name}_state)" if kind else f"{name}={name}_state" for name, kind in classes.items()
+    )
     words = {
         "{specs}": "\n".join(f"    {spec}" for spec in specs).rstrip(),
         "{state}": f"SimpleNamespace({state})",

@@ -108,8 +108,6 @@ def most_lines(found):
         return 90 if "prism" in found.engine else 80
     if re.match("combined|typed", found.case.scenario):
         return 520
-    if re.match("value-state|several-cells|state-collections|set-and-map-iteration|timer-calls", found.case.scenario):
-        return 280
     return 185 if "prism" in found.engine else 155
 
 
