@@ -13,7 +13,7 @@ from typing import Any
 from conformance.model.types import EPOCH, micros
 from conformance.model.values import Json, canonical
 from conformance.subjects.schema import DAY, moment_of
-from conformance.subjects.scripts import earlier_dates
+from conformance.subjects.scripts import UNITS_OF_A_MILLISECOND, earlier_dates
 
 TIME, DAY_OF = "$timestamp", "$date"
 """The one name in the object that a moment (µs since the epoch), or a date, is told by; no field is called so."""
@@ -138,9 +138,9 @@ def moved_back(value: Json, by: int, first: int, last: int, known: Collection[st
     if isinstance(value, str):
         return earlier_dates(value, by)
     if isinstance(value, int | float) and not isinstance(value, bool):
-        for unit in (0.001, 1, 1_000):
+        for unit in UNITS_OF_A_MILLISECOND:
             if first * unit <= value <= last * unit:
-                return value - type(value)(by * unit)
+                return value - type(value)(round(by * unit))
     return value
 
 

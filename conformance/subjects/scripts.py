@@ -6,6 +6,9 @@ from datetime import date, datetime, timedelta
 from inspect import getsource
 from typing import Any
 
+UNITS_OF_A_MILLISECOND = (1 / 86_400_000, 1 / 3_600_000, 1 / 60_000, 1 / 1_000, 1, 1_000)
+"""Days, hours, minutes, seconds, milliseconds and microseconds."""
+
 
 def earlier_dates(text: str, ms: int) -> str:
     """A text with the dates (ISO 8601) in it so many ms earlier."""
@@ -21,8 +24,9 @@ def earlier_dates(text: str, ms: int) -> str:
 
 
 def back(value: Any, ms: int, first: int, last: int, known: set[str]) -> Any:
-    """A value with its times so many ms earlier. A date in a text is a time, too, and so is a number of s, ms or µs
-    between two times (ms). What a run without other times has (``known``) is none, unless the clock may say it."""
+    """A value with its times so many ms earlier. A date in a text is a time, too, and so is a number of days, hours,
+    minutes, s, ms or µs between two times (ms). What a run without other times has (``known``) is none, unless the
+    clock may say it."""
     if isinstance(value, dict):
         return {name: back(each, ms, first, last, known) for name, each in value.items()}
     if isinstance(value, list):
@@ -38,9 +42,9 @@ def back(value: Any, ms: int, first: int, last: int, known: set[str]) -> Any:
     if isinstance(value, str):
         return earlier_dates(value, ms)
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        for unit in (0.001, 1, 1_000):
+        for unit in UNITS_OF_A_MILLISECOND:
             if (first + ms) * unit <= value <= (last + ms) * unit:
-                return value - type(value)(ms * unit)
+                return value - type(value)(round(ms * unit))
     return value
 
 
@@ -57,4 +61,5 @@ def in_a_script(function: Callable[..., Any]) -> str:
 
 def moving_back() -> str:
     """The source of ``back``, and KNOWN, the values that it knows."""
-    return in_a_script(earlier_dates) + in_a_script(back) + "KNOWN = set()\n\n"
+    units = f"{UNITS_OF_A_MILLISECOND = }\n\n\n"
+    return units + in_a_script(earlier_dates) + in_a_script(back) + "KNOWN = set()\n\n"

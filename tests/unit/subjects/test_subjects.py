@@ -310,8 +310,12 @@ def test_times_move_and_come_back():
     assert there == {"at": moment(START + 86_400_000), "days": ["2020-03-02", None]}
     by = span_of([5 * MINUTE], 0).moved
     value = {"window": {"$timestamp": (START + by) * 1_000}, "seconds": (START + by) // 1_000, "n": 3}
+    value |= {"minute": (START + by) // MINUTE, "day": (START + by) / 86_400_000}
     back = moved_back(value, by, START + by, START + by + 1_000_000)
-    assert back == {"window": {"$timestamp": START * 1_000}, "seconds": START // 1_000, "n": 3}
+    assert back == {"window": {"$timestamp": START * 1_000}, "seconds": START // 1_000, "n": 3} | {
+        "minute": START // MINUTE,
+        "day": START / 86_400_000,
+    }
 
 
 def test_dates_in_texts_move_and_what_has_other_times_of_its_own_does_not():
