@@ -229,13 +229,11 @@ def _watermarked(asked: Asked) -> None:
 
 def _late(asked: Asked) -> Iterator[Run]:
     _watermarked(asked)
-    late = [
-        replace(row, at=asked.span.long_past, nr=row.nr + 1_000_000, late=True)
-        for row in asked.data
-        if row.at is not None and asked.random.random() < 0.5
-    ]
-    if not late:
+    timed = [row for row in asked.data if row.at is not None]
+    if not timed:
         raise NotAsked("no row has an event time")
+    some = [row for row in timed if asked.random.random() < 0.5] or timed
+    late = [replace(row, at=asked.span.long_past, nr=row.nr + 1_000_000, late=True) for row in some]
     at = len(asked.delivery) - len(asked.closing)
     yield Run((*asked.delivery[:at], tuple(late), *asked.delivery[at:]))
 

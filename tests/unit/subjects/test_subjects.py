@@ -686,6 +686,15 @@ def test_a_failure_is_compared_with_a_restart_at_the_same_place():
     assert all(pair.plain.setup == Setup() for pair in questions.pairs(questions.RESTART, asked))
 
 
+def test_a_case_of_few_rows_has_late_rows_too():
+    asked = Asking(Toy(), declared(counting), ALL)._asked(1)
+    for seed in range(20):
+        (run,) = questions.LATE.make(replace(asked, delivery=asked.delivery[-3:], random=Random(seed)))
+        assert any(row.late for batch in run.delivery for row in batch)
+    few = replace(asked, delivery=((asked.data[0],),))
+    assert all(any(row.late for batch in run.delivery for row in batch) for run in questions.LATE.make(few))
+
+
 def test_late_rows_mean_something_only_behind_a_watermark():
     row, late = Row({}, START), Row({}, 0, nr=9, late=True)
     behind = Pair(Run(((row,), (row,))), Run(((row,), (row,), (late,))))
