@@ -38,6 +38,7 @@ ENOUGH = [
     "per-key-counting",
     "set-and-map-iteration",
     "several-reminders",
+    "stream-join",
     "typed-collections",
     "typed-keys-of-operators",
     "typed-state",
