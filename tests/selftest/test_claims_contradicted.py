@@ -60,7 +60,7 @@ MUTANTS = {
     "several-cells": ("state-restored-twice",),
     "several-reminders": ("timers-never-fire", "timers-one-step-early"),
     "sliding-windows": ("state-shared-across-keys",),
-    "state-collections": ("bundles-swapped", "clear-of-a-bag-does-nothing"),
+    "state-collections": ("bundles-swapped", "bag-read-in-reverse", "clear-of-a-bag-does-nothing"),
     "state-isolation": ("state-shared-across-keys", "window-boundary-off-by-one"),
     "state-ttl": ("last-output-of-a-bundle-lost", "ttl-halved", "ttl-ignored", "output-twice"),
     "stored-state": ("last-write-of-a-bundle-lost", "output-twice", "state-restored-twice"),
