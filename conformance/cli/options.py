@@ -215,11 +215,14 @@ def asked(engine: Decorator, least: int, folder: str) -> Decorator:
     """The options of ``Asked``, which the command gets as ``asked``. ``least`` is the default of --cases, ``folder``
     that of --out."""
     mine = [engine, load, scenarios("all, or what was loaded"), cases(least), cases_from, seed, out(folder)]
-    mine += [timeout(600, "one pack of cases on one engine"), witnesses, fresh]
+    return together(*mine, timeout(600, "one pack of cases on one engine"), witnesses, fresh, into("asked", Asked))
+
+
+def together(*options: Decorator) -> Decorator:
+    """Several options as one, in the order of the help."""
 
     def decorated(command: Callable[..., None]) -> Callable[..., None]:
-        command = into("asked", Asked)(command)
-        for option in reversed(mine):
+        for option in reversed(options):
             command = option(command)
         return command
 

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import click
 from packaging.version import Version
@@ -42,7 +41,7 @@ class Matrix:
     file: Path
 
 
-def _matrix(name: str, all_engines: str, engine: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def _matrix(name: str, all_engines: str, engine: str) -> options.Decorator:
     """The options of a command of this name."""
     file = click.option(
         "--file",
@@ -51,7 +50,7 @@ def _matrix(name: str, all_engines: str, engine: str) -> Callable[[Callable[...,
         show_default=True,
         help="Where the matrix is kept. What it has already is not asked again.",
     )
-    each = (
+    return options.together(
         options.engines(all_engines, engine),
         options.scenarios("all"),
         options.seed,
@@ -60,13 +59,6 @@ def _matrix(name: str, all_engines: str, engine: str) -> Callable[[Callable[...,
         file,
         options.into("asked", Matrix),
     )
-
-    def with_all(command: Callable[..., Any]) -> Callable[..., Any]:
-        for option in reversed(each):
-            command = option(command)
-        return command
-
-    return with_all
 
 
 @click.command("checkpoints")
