@@ -16,6 +16,7 @@ import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from conformance.engines.spark.plans.settings import STORE
 from conformance.engines.spark.runtime.releases import released
 from conformance.model.engine import NotDriven
 from conformance.model.runs import Pack
@@ -33,9 +34,7 @@ NOTED = re.compile(r"\.?(?P<version>\d+)(?:_[0-9a-f-]+)?(?:\.compact)?(?:\.crc)?
 WHOLE = ("snapshot", "zip")
 """Kinds of files that have the whole state, not what a micro-batch changed."""
 
-IN_STORE = "spark.sql.streaming.stateStore"
-
-SNAPSHOTS = {f"{IN_STORE}.minDeltasForSnapshot": "0", f"{IN_STORE}.unloadOnCommit": "true"}
+SNAPSHOTS = {f"{STORE}.minDeltasForSnapshot": "0", f"{STORE}.unloadOnCommit": "true"}
 """Settings under which maintenance writes a snapshot behind each micro-batch, before the micro-batch is done (Spark
 4.3.0): not of a stream-stream join. Releases before 4.1 do not know the second one."""
 
@@ -124,9 +123,9 @@ def files_of(folder: Path, names: re.Pattern[str], version: int) -> Iterator[Pat
 def _prove_store(files: Iterable[Path], asked: Callable[[str, str], str]) -> None:
     """Raises NotDriven if the files are of another store than the one asked for. RocksDB has no changelog before 3.5,
     and checkpoints have one format before 4.0."""
-    rocksdb = "RocksDB" in asked(f"{IN_STORE}.providerClass", "")
-    logged = asked(f"{IN_STORE}.rocksdb.changelogCheckpointing.enabled", "false") == "true" and released() >= (3, 5)
-    second = asked(f"{IN_STORE}.checkpointFormatVersion", "1") == "2" and released() >= (4, 0)
+    rocksdb = "RocksDB" in asked(f"{STORE}.providerClass", "")
+    logged = asked(f"{STORE}.rocksdb.changelogCheckpointing.enabled", "false") == "true" and released() >= (3, 5)
+    second = asked(f"{STORE}.checkpointFormatVersion", "1") == "2" and released() >= (4, 0)
     wanted = ("changelog" if logged else "zip") if rocksdb else "delta"
     found = {(_kind(file), "_" in file.name) for file in files}
     others = {("snapshot", False)} if wanted == "delta" else {("zip", second)}

@@ -9,16 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from conformance.engines.spark.checkpoint.crashes import IN_STORE, OFFSETS
-from conformance.engines.spark.runtime.session import STORE
+from conformance.engines.spark.checkpoint.crashes import OFFSETS
+from conformance.engines.spark.plans.settings import STORE, STORES
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-CHANGELOG = f"{IN_STORE}.rocksdb.changelogCheckpointing.enabled"
-ENCODING = f"{IN_STORE}.encodingFormat"
-
-PROVIDERS = {"hdfs": "HDFSBackedStateStoreProvider", "rocksdb": "RocksDBStateStoreProvider"}
+CHANGELOG = f"{STORE}.rocksdb.changelogCheckpointing.enabled"
+ENCODING = f"{STORE}.encodingFormat"
 
 NO_LOG = "no log of RocksDB"
 
@@ -84,7 +82,7 @@ def _one_more(before: str) -> Asked:
 
 def _other_store(before: str) -> Asked:
     name = "rocksdb" if before == "hdfs" else "hdfs"
-    return Asked(name, {f"{IN_STORE}.providerClass": STORE.format(PROVIDERS[name])})
+    return Asked(name, STORES[name])
 
 
 def _other_encoding(before: str) -> Asked:
@@ -98,7 +96,7 @@ def _other_log(before: str) -> Asked:
 
 
 def _format_two(before: str) -> Asked:
-    return Asked("format 2", {f"{IN_STORE}.checkpointFormatVersion": "2"})
+    return Asked("format 2", {f"{STORE}.checkpointFormatVersion": "2"})
 
 
 def _repartition(spark: SparkSession, checkpoint: Path, partitions: str) -> None:

@@ -281,10 +281,14 @@ class Job:
         events = event_rows(self.pack, batch.step, self.programs, self.typed) if batch.bundle else []
         self._layout.write(self.folder, number, batch, micro_batches.rows_of(batch, events, self.delay), self.typed)
 
+    @property
+    def behind(self) -> range:
+        """The numbers of the micro-batches of the queries that are left."""
+        return range(sum(batch.query < self.next_query for batch in self.batches), len(self.batches))
+
     def write_later(self) -> None:
-        """The input of the micro-batches behind the first restart."""
-        last = max(number for number, batch in enumerate(self.batches) if batch.query < self.next_query)
-        for number in range(last + 1, len(self.batches)):
+        """The input of the micro-batches that are left."""
+        for number in self.behind:
             self.write(number)
 
     def query(self, failure: Failure | None) -> DataFrame:

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 def go_on(job: Job, apply: Apply, checkpoint: Path) -> tuple[copies.Rows, Json]:
     """What comes out of a job with the operator ``apply``, as ``Job.go_on`` tells. ``checkpoint`` is that of the job
     before."""
-    behind = [number for number, batch in enumerate(job.batches) if batch.query >= job.next_query]
     job.folder, job.apply, job.mode = checkpoint.with_name(f"{checkpoint.name}-moved"), apply, "append"
     job.folder.mkdir()
     try:
@@ -33,11 +32,11 @@ def go_on(job: Job, apply: Apply, checkpoint: Path) -> tuple[copies.Rows, Json]:
         if session.gone():
             raise
         return {}, ended_by(error)
-    for number in behind:
-        job.write(number)
+    first = job.behind.start
+    job.write_later()
     with session.changed(job.spark, ROCKSDB):
         rows, ended = job.go_on(job.folder / "checkpoint")
-    return {behind[0] + number: out for number, out in rows.items()}, ended
+    return {first + number: out for number, out in rows.items()}, ended
 
 
 def _found(job: Job, checkpoint: Path) -> DataFrame:

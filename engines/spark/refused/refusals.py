@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.engines import answering
 from conformance.engines.spark.driving import micro_batches
+from conformance.engines.spark.plans.settings import ROCKSDB, STORE
 from conformance.engines.spark.refused import queries as ask
 from conformance.engines.spark.refused.ended import kind
 from conformance.engines.spark.runtime import running
@@ -172,10 +173,6 @@ USUAL: Mapping[str, Refusal] = {
 }
 """By name."""
 
-STORE = "spark.sql.streaming.stateStore."
-
-ROCKSDB = {f"{STORE}providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"}
-
 COMPARED: Mapping[str, Refusal] = {
     "checkpoint-without-metadata": Refusal(
         "groupBy().count() that goes on after its checkpoint has lost the file with the query's id",
@@ -274,10 +271,10 @@ COMPARED: Mapping[str, Refusal] = {
         "a state store whose class is none",
         ask.counts,
         "update",
-        settings={f"{STORE}providerClass": "java.lang.String"},
+        settings={f"{STORE}.providerClass": "java.lang.String"},
     ),
     "encoding-unknown": Refusal(
-        "an encoding of state that there is not", ask.counts, "update", settings={f"{STORE}encodingFormat": "json"}
+        "an encoding of state that there is not", ask.counts, "update", settings={f"{STORE}.encodingFormat": "json"}
     ),
     "mode-unknown": Refusal("an output mode that there is not", ask.counts, "upsert"),
     "duplicates-within-watermark": Refusal(

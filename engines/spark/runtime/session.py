@@ -21,8 +21,6 @@ from conformance.model.engine import CannotRun, Setting
 
 PARTITIONS = 2
 
-STORE = "org.apache.spark.sql.execution.streaming.state.{}"
-
 
 def faster() -> dict[str, str]:
     """Settings of a session that only make it faster (measured on Spark 4.3.0)."""

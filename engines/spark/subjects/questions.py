@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from conformance.engines.spark.plans.settings import PROVIDER
+from conformance.engines.spark.plans.settings import HDFS, ROCKSDB
 from conformance.engines.spark.subjects.sinks import ASKS, CACHES
 from conformance.subjects import questions
 from conformance.subjects.questions import Question, Run
@@ -16,13 +16,10 @@ if TYPE_CHECKING:
 CONNECT = "Spark Connect"
 """Where a run of a question is made; all others are made in a classic session."""
 
-STORE = "spark.sql.streaming.stateStore.providerClass"
-HDFS, ROCKSDB = map(PROVIDER.format, ("HDFSBacked", "RocksDB"))
-
 
 def _other_store(asked: Asked) -> Any:
-    given = asked.subject.settings.get(STORE, HDFS)
-    yield Run(asked.delivery, Setup(settings={STORE: HDFS if given == ROCKSDB else ROCKSDB}))
+    in_rocksdb = ROCKSDB.items() <= asked.subject.settings.items()
+    yield Run(asked.delivery, Setup(settings=HDFS if in_rocksdb else ROCKSDB))
 
 
 def _files(asked: Asked) -> Any:

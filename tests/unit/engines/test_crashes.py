@@ -6,8 +6,9 @@ import zipfile
 import pytest
 
 from conformance.engines.spark.checkpoint import damages
-from conformance.engines.spark.checkpoint.crashes import IN_STORE, Killed
+from conformance.engines.spark.checkpoint.crashes import Killed
 from conformance.engines.spark.driving import micro_batches
+from conformance.engines.spark.plans.settings import STORE
 from conformance.model.damage import DAMAGES
 from conformance.model.engine import NotDriven
 from conformance.model.schedule import Advance, Crash, Deliver, Restart, renumbered
@@ -52,9 +53,9 @@ def killed(folder, at):
     ends = {name.rpartition(".")[2] for name in names}
     logged, second = "changelog" in ends, any("_" in name for name in names)
     settings = {
-        f"{IN_STORE}.providerClass": "HDFS" if "delta" in ends else "RocksDB",
-        f"{IN_STORE}.rocksdb.changelogCheckpointing.enabled": str(logged).lower(),
-        f"{IN_STORE}.checkpointFormatVersion": "2" if second else "1",
+        f"{STORE}.providerClass": "HDFS" if "delta" in ends else "RocksDB",
+        f"{STORE}.rocksdb.changelogCheckpointing.enabled": str(logged).lower(),
+        f"{STORE}.checkpointFormatVersion": "2" if second else "1",
     }
     return Killed(folder, KILLED_IN, Crash(0, at), folder / "no-sink", settings.get)
 
@@ -132,7 +133,7 @@ def test_a_kill_at_maintenance_tells_that_no_snapshot_was_being_written(tmp_path
 @pytest.mark.parametrize("stored", ["{}.zip", "{}_0ab1.delta", "{}.changelog"])
 def test_state_in_another_store_than_the_one_asked_for_is_an_error(tmp_path, stored):
     folder = checkpoint_of(tmp_path, stored)
-    session = {f"{IN_STORE}.providerClass": "HDFS"}
+    session = {f"{STORE}.providerClass": "HDFS"}
     with pytest.raises(NotDriven, match=r"was to be in files \.delta of format 1"):
         Killed(folder, KILLED_IN, Crash(0, "state"), folder / "no-sink", session.get)
 
