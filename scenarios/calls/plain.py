@@ -3,7 +3,7 @@ write them who needs no others. An export shows a witness so."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from conformance.model.case import Case
@@ -23,7 +23,7 @@ EVENT = """
 
 TIMER = """
     def on_timer(self, timer, state, timers, emit):
-        time, name, gave = timer.time, {name}, []
+        time, name, gave = timer.time, f'{{timer.name}} {{timer.tag}}', []
         window, calls = {script}
 {branches}
         emit({{'timer': name, 'fired': time, 'window': window, 'did': calls, 'gave': gave}})
@@ -49,15 +49,14 @@ def plain(program: Any, case: Case) -> tuple[Program, str] | None:
     )
     if timers:
         source += TIMER.format(
-            name="f'{timer.name} {timer.tag}'",
             script=f"state.{SCRIPTS}.get(name, [0, ''])" if scripts else "0, ''",
-            branches="\n".join(_branch(program, "calls", "name", text) for text in scripts) if scripts else "",
+            branches="\n".join(_branch(program, "calls", "name", text) for text in scripts),
         )
     made: Program = type("Calls", (type(program),), {"cells": cells, "timers": timers})()
     return made, "\n".join(line for line in source.splitlines() if line.strip())
 
 
-def _scripts(texts: Any) -> Iterator[str]:
+def _scripts(texts: Iterable[str]) -> Iterator[str]:
     """The calls of the timers that calls set, as texts, and of those that their callbacks set."""
     for text in texts:
         for call in parsed(text):

@@ -130,13 +130,21 @@ class StateLostUnderAnotherQuery(_Kept):
         return {} if lost else super().carried(earlier, stored)
 
 
-@bug("half of the keys are gone behind a restart where state was partitioned anew")
-class KeysLostInARepartition(_Kept):
+class _KeysLost(_Kept):
+    """Half of the keys are gone behind a change."""
+
+    change = ""
+
     def succeed(self) -> None:
-        anew = change_of(self.case, self.program) == "partitioned anew"
+        changed = change_of(self.case, self.program) == self.change
         super().succeed()
-        if anew:
+        if changed:
             self.state = {scope: stored for scope, stored in self.state.items() if scope[0] in ("a", "1", "3")}
+
+
+@bug("half of the keys are gone behind a restart where state was partitioned anew")
+class KeysLostInARepartition(_KeysLost):
+    change = "partitioned anew"
 
 
 @bug("state is gone behind a restart that asks for another number of partitions or store, or is by another client")
@@ -153,12 +161,8 @@ class StateLostUnderOtherSettings(_Kept):
 
 
 @bug("half of what an API kept is not found by a job of another one")
-class KeysLostOnTheWayToAnotherApi(_Kept):
-    def succeed(self) -> None:
-        moved = change_of(self.case, self.program) == "another API"
-        super().succeed()
-        if moved:
-            self.state = {scope: stored for scope, stored in self.state.items() if scope[0] in ("a", "1", "3")}
+class KeysLostOnTheWayToAnotherApi(_KeysLost):
+    change = "another API"
 
 
 @bug("a variable is found empty behind a restart that asks for another format of checkpoints, or another log of them")

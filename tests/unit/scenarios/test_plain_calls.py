@@ -23,6 +23,7 @@ def put_out(case, program):
 def test_plain_code_puts_out_what_the_program_does(scenario):
     cases = [case for batch in batches([scenario], 2, 1) for case in batch]
     cases = [case for case in cases if family_of(case.schedule) in (Family.SEVERAL, Family.ONE)]
+    cases = [case for case in cases if not scenario.programs[case.program].types]
     tried = 0
     for case in cases:
         program = scenario.programs[case.program]
@@ -37,4 +38,4 @@ def test_plain_code_puts_out_what_the_program_does(scenario):
         plain = type("Calls", (type(made),), methods)()
         assert put_out(case, plain) == put_out(case, program), source
         tried += 1
-    assert tried > len(cases) / 4 or not tried
+    assert tried >= len(cases) / 4
