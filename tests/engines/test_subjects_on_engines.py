@@ -112,11 +112,13 @@ def test_a_query_runs_through_spark_connect_and_may_answer_otherwise_there(spark
 
 
 def test_a_sink_may_cache_rows_or_ask_for_them_on_spark(spark_subjects):
-    driver, _ = spark_subjects
+    driver, there = spark_subjects
     visits = loaded(EXAMPLES / "my_query.py")[0]["visits"]
     found, _, _ = asked(driver, visits, "sink")
     assert found["sink"].verdict is Verdict.HOLDS
     assert found["sink"].rows
+    found, _, _ = asked(driver, there["computed_once"], "sink")
+    assert found["sink"].verdict is Verdict.VIOLATED
 
 
 def test_state_in_an_attribute_is_found_on_spark(spark_subjects):

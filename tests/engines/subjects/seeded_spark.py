@@ -1,7 +1,11 @@
 """Subjects with a bug each that shows in no test with one row, and subjects that cannot be tested."""
 
+from pathlib import Path
+from urllib.parse import unquote, urlparse
+from zlib import crc32
+
 from pyspark.sql import DataFrame, Row
-from pyspark.sql.functions import col, from_utc_timestamp, to_date, window
+from pyspark.sql.functions import col, from_utc_timestamp, input_file_name, to_date, udf, window
 from pyspark.sql.streaming import StatefulProcessor
 
 from conformance import subject
@@ -36,6 +40,23 @@ def classic_alone(rows: DataFrame) -> DataFrame:
     """The bug: a branch for Spark Connect that leaves rows out."""
     rows = rows.where("page > 'm'") if "connect" in type(rows).__module__ else rows
     return rows.withWatermark("at", "10 seconds").groupBy(window("at", "5 minutes"), "user").count()
+
+
+@udf("boolean")
+def is_new(file, *row):
+    """Whether a row of a file is computed for the first time. It leaves a mark beside the folder of the file."""
+    path = Path(unquote(urlparse(file).path))
+    mark = path.parents[1] / f"computed-{path.stem}-{crc32(repr(row).encode())}"
+    new = not mark.exists()
+    mark.touch()
+    return new
+
+
+@subject(**CLICKS)
+def computed_once(rows: DataFrame) -> DataFrame:
+    """The bug: each time that the rows of a micro-batch are computed, the answer is another one."""
+    rows = rows.withWatermark("at", "10 seconds")
+    return rows.select("user", is_new(input_file_name(), "user", "page", "at").alias("new"))
 
 
 @subject(**CLICKS)
