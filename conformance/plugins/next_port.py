@@ -72,12 +72,11 @@ def with_next_version(scenario: Scenario, name: str, where: str) -> Scenario:
     """
     program = scenario.programs[name]
     decide = tuple(g.predicate for g in scenario.guarantees if g.program == name and g.predicate)
+    none = f"{where}: {scenario.id}/{name} can have no next version"
     if program.job is not JobKind.PLAIN or program.waits:
-        raise InvalidPort(
-            f"{where}: {scenario.id}/{name} has none: its job is a special one, or goes by processing time"
-        )
+        raise InvalidPort(f"{none}: its job is a special one, or goes by processing time")
     if not decide:
-        raise InvalidPort(f"{where}: {scenario.id}/{name} has none: no predicate tells whether state is kept")
+        raise InvalidPort(f"{none}: no predicate tells whether state is kept")
     claim = "the next version refuses, or the guarantees of the program stand across the restart"
     return Scenario(
         name=f"{scenario.name}, {name}, next version",

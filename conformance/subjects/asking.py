@@ -369,7 +369,7 @@ class Asking:
                 alike = f"{sampled} of them answer alone as they do together"
                 return (
                     True,
-                    f"{counted(cases, 'case')} in a run: {alike if sampled else 'it answers otherwise once more'}",
+                    f"{counted(cases, 'case')} in a run: {alike if sampled else 'asked again, it answers otherwise'}",
                 )
             self.subject = replace(self.subject, keys=())
         ran = self._run(Run(asked.delivery), packed=False)

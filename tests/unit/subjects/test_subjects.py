@@ -423,7 +423,7 @@ def test_what_differs_from_run_to_run_is_not_asked_further():
         return Ran({0: tuple({"user": r["user"], "n": next(count)} for b in batches for r in b)})
 
     found, _, report = verdicts(numbered, Toy(Facts(columns=("user", "n"))))
-    assert report.packed == "6 cases in a run: it answers otherwise once more"
+    assert report.packed == "6 cases in a run: asked again, it answers otherwise"
     assert found["again"].verdict is Verdict.VIOLATED
     assert {f.verdict for q, f in found.items() if q != "again"} == {Verdict.NOT_ASKED}
     assert "mend that first" in found["order"].why
