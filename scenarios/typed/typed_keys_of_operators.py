@@ -138,13 +138,15 @@ def under_its_key(of: str) -> Predicate:
 
 
 def dropped_as_one_or_two(run: Observation) -> Iterator[Finding]:
-    """Either the first element of both forms comes out, or the first of each."""
+    """Either the first element of both forms comes out, or the first of each. Which of two elements of a bundle is the
+    first is not asked: their keys differ."""
     for family in TWO_FORMS:
         mine = [arrival for arrival in run.arrivals if arrival.event.key in family]
         firsts = {arrival.event.key: arrival.event.id for arrival in reversed(mine)}
         found = [element for _, element in run.tagged("accepted") if element in {a.event.id for a in mine}]
         if len(firsts) == 2:
-            either = found == [mine[0].event.id] or sorted(found) == sorted(firsts.values())
+            one = [[a.event.id] for a in mine if a.step == mine[0].step and firsts[a.event.key] == a.event.id]
+            either = found in one or sorted(found) == sorted(firsts.values())
             yield either or f"of {family[0]} and {family[1]} came out {', '.join(found) or 'nothing'}"
 
 

@@ -12,7 +12,7 @@ from conformance.engines.reference_cells import Bag, Map
 from conformance.model.case import Case
 from conformance.model.scenario import Observation
 from conformance.model.schedule import Advance, Deliver, Event, Schedule
-from conformance.model.trace import Trace
+from conformance.model.trace import Emission, Trace
 from conformance.scenarios.calls.combined_calls import PROGRAMS, SCENARIO
 from conformance.scenarios.calls.language import parsed, spelled
 
@@ -183,3 +183,24 @@ def test_windows_whose_timers_fire_in_one_advance_are_told_apart(bug, claim):
     case = Case(SCENARIO.id, "in windows", Schedule(steps))
     assert judged(case) == {}
     assert f"{claim} (in windows)" in judged(case, bug)
+
+
+def test_a_timer_that_a_callback_moves_is_no_matter_of_other_windows():
+    """It fires at the old time, too: that speaks against the sentences of such timers alone."""
+    moves, again = 'xk in 1 "k" (xk to 5000 "k/" ()); xk in 1 "k/" ()', 'xk in 1 "k" ()'
+    bundle = (Event("e1", "a", moves, 1_005_001), Event("e2", "a", again, 1_000_002))
+    steps = (Advance(0, 1_000_001), Deliver(1, bundle), Advance(2, 1_200_501))
+    case = Case(SCENARIO.id, "in windows", Schedule(steps))
+    put_out = [
+        (1, {"id": "e1", "at": 1_005_001, "window": 1_005_000, "did": moves, "gave": [None, None]}),
+        (1, {"id": "e2", "at": 1_000_002, "window": 1_000_000, "did": again, "gave": [None]}),
+        (2, {"timer": "xk k", "fired": 1_005_002, "window": 1_005_000, "did": 'xk to 5000 "k/" ()', "gave": [None]}),
+        (2, {"timer": "xk k/", "fired": 1_005_002, "window": 1_005_000, "did": "", "gave": []}),
+        (2, {"timer": "xk k", "fired": 1_000_003, "window": 1_000_000, "did": "", "gave": []}),
+        (2, {"timer": "xk k/", "fired": 1_010_000, "window": 1_005_000, "did": "", "gave": []}),
+    ]
+    seen = Observation(case, Trace.collect([Emission("a", value, step) for step, value in put_out]))
+    mine = [guarantee for guarantee in SCENARIO.guarantees if guarantee.program == case.program and guarantee.predicate]
+    wrong = {g.claim for g in mine if any(finding is not True for finding in g.predicate(seen))}
+    assert "a timer that a timer's callback sets fires once, for its time (in windows)" in wrong
+    assert "timers of other windows of a key do not keep a timer from firing (in windows)" not in wrong

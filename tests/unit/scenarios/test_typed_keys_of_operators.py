@@ -110,6 +110,15 @@ def test_an_operator_may_take_two_forms_for_one_key_or_for_two_and_hand_over_eit
     assert said("dedup", case, first, third) != []
 
 
+def test_which_of_two_forms_in_a_bundle_is_the_first_is_not_asked():
+    both = case_of("dedup", ["double 0.0", "-0.0"])
+    one, other = ((key, {"accepted": f"e{n}"}) for n, key in enumerate(["double 0.0", "-0.0"], 1))
+    assert said("dedup", both, one) == said("dedup", both, other) == []
+    apart = case_of("dedup", ["double 0.0"], ["-0.0"])
+    assert said("dedup", apart, one) == []
+    assert said("dedup", apart, other) != []
+
+
 def test_a_count_for_each_bundle_is_enough():
     case = case_of("count", ["int 1", "int 1"], ["int 1"])
     assert said("count", case, ("int 1", {"count": 2}), ("int 1", {"count": 3})) == []
