@@ -41,7 +41,7 @@ from conformance.model.perturbation import (
     together,
 )
 from conformance.model.program import Program
-from conformance.model.scenario import Guarantee, Scenario, programs_of
+from conformance.model.scenario import Guarantee, Scenario, programs_of, speaks_of_all
 from conformance.results.witness import Witness
 from conformance.support.grouping import grouped
 
@@ -153,7 +153,8 @@ def told_apart(
 ) -> Isolated:
     """What the failures come to by the traces that there are, among them those that an isolation asked for, without
     another run. A failure is explained where a twin of its base under fewer of its perturbations fails, too."""
-    guarantees = {(s.id, g.id): g for s in scenarios for g in s.guarantees}
+    beside = {s.id: s.guarantees for s in scenarios}
+    guarantees = {(scenario, g.id): g for scenario, mine in beside.items() for g in mine}
     failing = {
         (scenario, guarantee, against.case.id)
         for (scenario, guarantee, _), evidence in checked.evidence.items()
@@ -162,7 +163,7 @@ def told_apart(
     twins = grouped((case.base, case) for case in cases if case.base)
     isolated, stopped = Isolated(), _Stopped()
 
-    beside = {
+    fewer_fail = {
         failure: [
             frozenset(parts_of(twin.perturbation))
             for twin in twins[against.case.base]
@@ -176,23 +177,18 @@ def told_apart(
         return frozenset(parts_of(against.case.perturbation))
 
     # What an isolation found stands beside the twin that was taken apart, which fails under more.
-    found = {f: against for f, against in checked.entangled.items() if any(under(against) < more for more in beside[f])}
+    found = {f: against for f, against in checked.entangled.items() if any(under(against) < more for more in fewer_fail[f])}
     rest = {failure: against for failure, against in checked.entangled.items() if failure not in found}
     for failure, against in (*found.items(), *taken_apart(rest, isolated)):
         parts, guarantee = under(against), guarantees[failure[:2]]
         explained = (
             explaining(tuple(parts), known.get(failure[:2], ()))
-            or any(parts > fewer for fewer in beside[failure])
-            or not (failure in found or _about_all(guarantee, parts))
+            or any(parts > fewer for fewer in fewer_fail[failure])
+            or not (failure in found or speaks_of_all(guarantee, map(factor_of, parts), beside[failure[0]]))
             or stopped.before(against.case, traces)
         )
         (isolated.explained if explained else isolated.smallest).add(failure)
     return isolated
-
-
-def _about_all(guarantee: Guarantee, parts: Iterable[str]) -> bool:
-    """Whether a guarantee speaks of each of some perturbations. A predicate speaks of all."""
-    return not guarantee.same_under or all(map(guarantee.is_about, map(factor_of, parts)))
 
 
 class _Stopped:
@@ -284,7 +280,8 @@ class Isolation:
     ) -> None:
         scenarios = list(scenarios)
         self._programs: Mapping[str, Program] = programs_of(scenarios)
-        self._guarantees = {(s.id, g.id): g for s in scenarios for g in s.guarantees}
+        self._beside = {s.id: s.guarantees for s in scenarios}
+        self._guarantees = {(scenario, g.id): g for scenario, mine in self._beside.items() for g in mine}
         self._can, self._seed, self._reference, self._run, self._known = can, seed, reference, asking.run, known
         self._plans = {plan.perturbation.id: plan.perturbation for plan in can.plans}
         self.runs, self.cases, self._go_on = asking.runs, dict[str, Case](), asking.go_on
@@ -310,7 +307,7 @@ class Isolation:
             whole = parts_of(case.perturbation)
             known = explaining(whole, self._known.get(failure[:2], ()))
             others = {factor_of(part) for part in without(whole, known)}
-            about = {name for name in others if _about_all(guarantee, [name])}
+            about = {name for name in others if not guarantee.same_under or guarantee.is_about(name)}
             if known and about <= kept_under.get(failure[:2], frozenset()):
                 isolated.explained.add(failure)
                 continue
@@ -438,8 +435,7 @@ class Isolation:
     def _conclude(self, one: _Asked, isolated: Isolated, stopped: _Stopped) -> None:
         found = [twin for parts in one.sets if parts != one.whole and (twin := self._answered(one.base, parts))]
         if not found and not one.known:  # nothing smaller shows it
-            about = one.guarantee and _about_all(one.guarantee, one.whole)
-            stands = about and not stopped.before(one.case, self.runs.traces)
+            stands = self._speaks_of_all(one) and not stopped.before(one.case, self.runs.traces)
             (isolated.smallest if stands else isolated.explained).add(one.failure)
             return
         isolated.explained.add(one.failure)
@@ -448,6 +444,11 @@ class Isolation:
         self.cases |= {twin.id: twin for twin in (*found, *beside)}
         several = {(one.case.scenario, one.failure[1], t.id) for t in found if len(parts_of(t.perturbation)) > 1}
         isolated.smallest |= several
+
+    def _speaks_of_all(self, one: _Asked) -> bool:
+        """Whether the guarantee that a twin fails speaks of all of the twin's perturbations."""
+        factors, beside = map(factor_of, one.whole), self._beside.get(one.case.scenario, ())
+        return one.guarantee is not None and speaks_of_all(one.guarantee, factors, beside)
 
     def _answered(self, base: Case, parts: Parts) -> Case | None:
         """The twin under some perturbations, if the engine was asked for it and answered or lost it."""

@@ -349,6 +349,23 @@ def promises(scenario: Scenario) -> Iterator[Guarantee]:
                 yield Guarantee(claim, name, same_under=kept, alike=up_to, promised=True)
 
 
+def speaks_of_all(guarantee: Guarantee, factors: Iterable[str], guarantees: Iterable[Guarantee]) -> bool:
+    """Whether a guarantee speaks of each of some perturbations (ids) that are made together.
+
+    A predicate speaks of all. A relation speaks of those that it is about, and of those under which one of
+    ``guarantees``, of the same program, promises as much: what keeps the output under each of two changes keeps it
+    under both."""
+    if not guarantee.same_under:
+        return True
+    beside = [
+        other
+        for other in guarantees
+        if other.program == guarantee.program and other.same_under and not other.needs
+        if other.alike is guarantee.alike or guarantee.alike in IMPLIES[other.alike]
+    ]
+    return all(any(relation.is_about(factor) for relation in (guarantee, *beside)) for factor in factors)
+
+
 def under_any_plan(program: str, scenario: Scenario) -> Guarantee:
     """The guarantee that a program's output does not depend on the query around it."""
     which = f" ({program})" if len(scenario.programs) > 1 else ""

@@ -26,18 +26,21 @@ class Deadline:
         return self.limited and time.monotonic() >= self._end
 
 
-def by_value(infos: Iterable[EngineInfo]) -> list[EngineInfo]:
-    """Engines in the order of value: the reference, what most people use, operators first, since they cost little;
-    engines that a quick run has, other operators, then the other engines of programs, which share much with those of a
-    quick run."""
+def by_value(infos: Iterable[EngineInfo]) -> tuple[list[EngineInfo], list[EngineInfo]]:
+    """Engines in the order of value: those that a run begins with, and the others.
 
-    def rank(info: EngineInfo) -> tuple[bool, bool, bool, bool]:
+    A run begins with the reference and with what most people use, operators first, since they cost little. Other
+    operators follow, then the other engines of programs, which share much with the first ones."""
+
+    def begins(info: EngineInfo) -> bool:
+        return info.id == "reference" or info.capabilities.common or info.capabilities.quick
+
+    def rank(info: EngineInfo) -> tuple[bool, bool, bool]:
         can, of_programs = info.capabilities, info.capabilities.native_operator is None
-        if can.common:
-            return info.id != "reference", False, of_programs, not can.quick
-        return info.id != "reference", True, not can.quick, of_programs
+        return info.id != "reference", of_programs, not can.quick
 
-    return sorted(infos, key=rank)
+    ordered = sorted(infos, key=rank)
+    return [info for info in ordered if begins(info)], [info for info in ordered if not begins(info)]
 
 
 class Taken(Protocol):

@@ -80,11 +80,10 @@ class Run:
             spent=lambda: deadline.spent,
         )
         turns = {name: Turn(name, shared) for name in options.engines}
-        ordered = by_value(turn.info for turn in turns.values())
+        first, others = by_value(turn.info for turn in turns.values())
         subjects = [SubjectsTurn(name, shared) for name in options.subjects]
-        first = [turns[info.id] for info in ordered if info.capabilities.common]
-        others = [turns[info.id] for info in ordered if not info.capabilities.common]
-        queue = Queue([*first, *subjects, *others], self.hosts)
+        in_turn = [*(turns[info.id] for info in first), *subjects, *(turns[info.id] for info in others)]
+        queue = Queue(in_turn, self.hosts)
         try:
             with ThreadPoolExecutor(max_workers=AT_ONCE) as pool:
                 jobs = [pool.submit(queue.run) for _ in range(AT_ONCE)]

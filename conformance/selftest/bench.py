@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -14,14 +15,14 @@ from conformance.execution.ask import packs_for
 from conformance.generation.suite import Suite
 from conformance.judgement.batches import cells_asked, evidences
 from conformance.judgement.cell import MatrixCell
-from conformance.judgement.evidence import Runs, Tally, gather, puts_to_test
+from conformance.judgement.evidence import Runs, Tally, Unjudgeable, gather, puts_to_test, speaks_against
 from conformance.judgement.reference import reference_traces, specified
 from conformance.judgement.verdict import conclude, not_expressible
 from conformance.model.case import Case, program_ref
 from conformance.model.engine import Capabilities, EngineInfo
 from conformance.model.perturbation import BY_ID, factor_of, level_of, parts_of, together
 from conformance.model.runs import Pack, PackRun
-from conformance.model.scenario import Guarantee, Scenario, programs_of
+from conformance.model.scenario import Guarantee, Scenario, programs_of, speaks_of_all
 from conformance.plugins.registry import load_engine, mutant_engine
 from conformance.selftest.power import Row
 from conformance.support.grouping import grouped
@@ -72,6 +73,7 @@ class Bench:
         self.cases = Suite(scenarios, can, drawn, seed, self._reference).cases
         self.packs = packs_for(self.cases, can)
         self._specified = self._reference(self.cases)
+        self._beside = {scenario.id: scenario.guarantees for scenario in scenarios}
         self._asked: dict[str, list[Asked]] = {}
         accused = self._accused(scenarios)
         for scenario, guarantee, perturbation in cells_asked(scenarios, self._info):
@@ -193,17 +195,27 @@ class Bench:
         return found
 
     def _is_about(self, engine: Any, guarantee: Guarantee, base: Case, twin: Case) -> bool:
-        """Whether a mutant breaks a relation by the changes that it is about, without the others of a twin."""
-        mine = [part for part in parts_of(twin.perturbation) if guarantee.is_about(factor_of(part))]
-        if len(mine) == len(parts_of(twin.perturbation)) or engine.looks_around:
+        """Whether a mutant breaks a relation by the changes that it is about, without the others of a twin; or by all
+        of them together, if the relation speaks of all."""
+        parts = parts_of(twin.perturbation)
+        mine = [part for part in parts if guarantee.is_about(factor_of(part))]
+        if len(mine) == len(parts) or engine.looks_around or self._differs(engine, guarantee, base, mine):
             return True
-        alone = together(base, [(self._perturbations[factor_of(part)], level_of(part)) for part in mine], self._seed)
-        if not alone:
+        fewer = ([part for part in parts if part != left] for left in parts)
+        return speaks_of_all(guarantee, map(factor_of, parts), self._beside[base.scenario]) and not any(
+            self._differs(engine, guarantee, base, some) for some in fewer
+        )
+
+    def _differs(self, engine: Any, guarantee: Guarantee, base: Case, parts: Iterable[str]) -> bool:
+        """Whether a mutant breaks a relation under some of the changes of a twin."""
+        made = [(self._perturbations[factor_of(part)], level_of(part)) for part in parts]
+        if not made or (twin := together(base, made, self._seed)) is None:
             return False
-        program = self._programs[base.ref]
-        traces = engine.run(Pack((base,)), self._programs).traces | engine.run(Pack((alone,)), self._programs).traces
-        said = gather(program, guarantee, [base, alone], Runs(traces), self._reference)
-        return any(evidence.against for evidence in said.values())
+        pair = [base, twin]
+        traces = {case.id: engine.run(Pack((case,)), self._programs).traces[case.id] for case in pair}
+        with suppress(Unjudgeable):
+            return bool(speaks_against(self._programs[base.ref], guarantee, base, twin, traces, self._reference))
+        return False
 
     def _accused(self, scenarios: list[Scenario]) -> frozenset[Row]:
         """Guarantees that the engine breaks by its reading of *late* alone: they are broken whatever the mutant."""

@@ -11,7 +11,9 @@ from conformance.confirmation.isolation import explaining, known_of, smallest, s
 from conformance.judgement.cell import AS_DRAWN, Verdict
 from conformance.judgement.evidence import ENDED_ALIKE, Runs
 from conformance.model.case import Case
-from conformance.model.perturbation import CRASH, NO_DATA, RESTART, RESUME, RETRY, SINK_FAILS, factors_of
+from conformance.model.equivalence import Equivalence
+from conformance.model.perturbation import BY_ID, CRASH, NO_DATA, RESTART, RESUME, RETRY, SINK_FAILS, factors_of
+from conformance.model.scenario import Guarantee, speaks_of_all
 from conformance.model.trace import Emission, Trace
 from conformance.plugins.registry import load_engine, load_scenarios
 from conformance.results.witness import Witness
@@ -153,27 +155,50 @@ def test_what_the_changes_beside_a_cause_do_is_evidence_too(cases):
 
 
 def test_a_bug_that_needs_two_changes_has_a_cell_of_both(cases):
-    reference = load_engine("reference")
     both = {"restart", "shift"}
-
-    class Both:
-        """Puts out nothing where a job is restarted and its times are shifted."""
-
-        id, title, capabilities = "both", "", reference.capabilities
-
-        def run(self, pack, programs):
-            run = reference.run(pack, programs)
-            name = {p for case in pack.cases for p in factors_of(case.perturbation)}
-            traces = {n: replace(t, emissions=()) if both <= name else t for n, t in run.traces.items()}
-            return replace(run, traces=traces)
-
     asked = [case for case in cases if not case.base or both <= {*factors_of(case.perturbation)}]
     assert any(case.base for case in asked)
-    judgement, isolated = judged(SCENARIOS, Both(), asked, 1)
+    judgement, isolated = judged(SCENARIOS, Together(both), asked, 1)
     assert violated(judgement) == {"shift+restart"}
     assert isolated.smallest
     cells = [cell for cell, _, _ in judgement.cells() if cell.perturbation == "shift+restart"]
     assert all(cell.cases and cell.violations == cell.cases for cell in cells)
+
+
+class Together:
+    """Answers as the reference does, but puts out nothing under two changes together."""
+
+    id, title = "together", ""
+
+    def __init__(self, both):
+        self.both, self.reference = both, load_engine("reference")
+        self.capabilities = self.reference.capabilities
+
+    def run(self, pack, programs):
+        run = self.reference.run(pack, programs)
+        name = {p for case in pack.cases for p in factors_of(case.perturbation)}
+        traces = {n: replace(t, emissions=()) if self.both <= name else t for n, t in run.traces.items()}
+        return replace(run, traces=traces)
+
+
+@pytest.mark.parametrize(
+    ("weaker", "told"), [(Equivalence.SAME_MULTISET, True), (Equivalence.IDENTICAL, False)], ids=["weaker", "stronger"]
+)
+def test_two_relations_speak_of_two_changes_together_up_to_the_weaker_of_their_equivalences(cases, weaker, told):
+    """Of *identical* under one change and *same multiset* under another, both together say *same multiset*."""
+    [scenario] = SCENARIOS
+    [program] = scenario.programs
+    relations = [
+        Guarantee("restart", program, same_under=(RESTART,), alike=weaker),
+        Guarantee("shift", program, same_under=(BY_ID["shift"],), alike=weaker if told else Equivalence.SAME_MULTISET),
+    ]
+    assert speaks_of_all(relations[0], ["restart", "shift"], relations) == told
+    few = [replace(scenario, guarantees=tuple(relations), stable_under={}, complete=False, planned=False)]
+    both = {"restart", "shift"}
+    asked = [case for case in cases if not case.base or both <= {*factors_of(case.perturbation)}]
+    judgement, _ = judged(few, Together(both), asked, 1)
+    assert violated(judgement) == {"shift+restart"}
+    assert {g.id for cell, g, _ in judgement.cells() if cell.verdict is Verdict.VIOLATED} >= {"shift"}
 
 
 def test_a_bug_that_cases_as_drawn_show_is_not_taken_apart(cases):
