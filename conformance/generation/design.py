@@ -39,6 +39,7 @@ from conformance.model.perturbation import (
     UNRELATED_KEY,
     Part,
     Perturbation,
+    changed,
     together,
 )
 from conformance.model.plan import PlanTwin
@@ -110,6 +111,7 @@ class Factors:
         self._can = can
         self.plans = {plan.perturbation: plan for plan in can.plans}
         self.plans_together = can.plans_together
+        self._meet: dict[tuple[str, str], bool] = {}
         self.expressible = frozenset(
             p for p in (*PERTURBATIONS, *self.plans) if can.first_missing(p.needs) is None and p.id not in without
         )
@@ -123,6 +125,12 @@ class Factors:
     def meet(self, one: Perturbation, other: Perturbation) -> bool:
         """Whether two of them can be in one row. A plan that some cases or programs cannot be asked under meets such
         plans alone."""
+        pair = one.id, other.id
+        if pair not in self._meet:
+            self._meet[pair] = self._can_meet(one, other)
+        return self._meet[pair]
+
+    def _can_meet(self, one: Perturbation, other: Perturbation) -> bool:
         if frozenset({one, other}) in APART:
             return False
         plans = [self.plans[p] for p in (one, other) if p in self.plans]
@@ -222,6 +230,7 @@ class _Design:
         }
         pairs = itertools.combinations(self._changes, 2) if each > 1 and family is Family.SEVERAL else ()
         self._wanted_pairs = {frozenset(pair) for pair in pairs if factors.meet(*pair)}
+        self._made: dict[tuple[int, tuple[tuple[str, int], ...]], Schedule | None] = {}
         self._scarce = {p: sum(not factors.meet(p, q) for q in self._plans if q is not p) for p in self._plans}
 
     @staticmethod
@@ -329,7 +338,17 @@ class _Design:
             return False
         if perturbation not in self._factors.plans and len(chosen) - len(plans) >= most:
             return False
-        return together(blank, self._ordered([*chosen, part]), self._seed) is not None
+        return self._twin(blank, self._ordered([*chosen, part])) is not None
+
+    def _twin(self, blank: Case, parts: tuple[Part, ...]) -> Schedule | None:
+        """The schedule of a blank case's twin, made of that under all parts but the last: rows begin alike."""
+        if not parts:
+            return blank.schedule
+        name = id(blank.schedule), tuple((perturbation.id, level) for perturbation, level in parts)
+        if name not in self._made:
+            before = self._twin(blank, parts[:-1])
+            self._made[name] = changed(blank, before, parts[-1], self._seed) if before else None
+        return self._made[name]
 
     def _ordered(self, parts: Iterable[Part]) -> tuple[Part, ...]:
         return tuple(sorted(parts, key=lambda part: self._order.index(part[0])))

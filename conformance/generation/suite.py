@@ -195,7 +195,7 @@ class Suite:
         changes = [p for p in self._changes if asked.possible(p)]
         turn = cycle([None, *changes] if changes else [None])
         of_timeline = grouped((case.schedule.timeline, case) for case in asked.bases)
-        tested = {base.id: self._tested(asked, base, base) for base in asked.bases}
+        tested = {base.id: self._tested(asked, base, base, asked.guarantees) for base in asked.bases}
         for row in self.rows:
             parts = self._parts(asked, row) if row.kind is self._kind(asked.ref) else ()
             known = any((asked.ref, perturbation.id) in self._known for perturbation, _ in parts)
@@ -217,12 +217,18 @@ class Suite:
                 )
                 if twin and self._can.takes(twin, asked.program):
                     number += 1
-                    met.update(self._tested(asked, base, twin))
+                    met.update(self._met(asked, base, twin, met))
                     yield twin
         yield from self._lacking(asked, changes, met, tested)
 
-    def _tested(self, asked: Asked, base: Case, case: Case) -> frozenset[Goal]:
-        return puts_to_test(asked.program, asked.guarantees, base, case, self._reference)
+    def _tested(self, asked: Asked, base: Case, case: Case, guarantees: Sequence[Guarantee]) -> frozenset[Goal]:
+        return puts_to_test(asked.program, guarantees, base, case, self._reference)
+
+    def _met(self, asked: Asked, base: Case, twin: Case, met: Mapping[Goal, int]) -> frozenset[Goal]:
+        """What a twin puts to the test, without the guarantees of which nothing is owed under its changes."""
+        names = factors_of(twin.perturbation)
+        owed = [g for g in asked.guarantees if any(met.get((g.id, name), 0) < TWICE for name in names)]
+        return self._tested(asked, base, twin, owed) if owed else frozenset()
 
     def _parts(self, asked: Asked, row: Row) -> tuple[Part, ...]:
         """What changes for a program in a row; () if the program has no place there."""
@@ -259,7 +265,7 @@ class Suite:
                     twin = together(base, [(p, 0) for p in parts], self._seed)
                     if not twin:
                         continue
-                    found = self._tested(asked, base, twin)
+                    found = self._met(asked, base, twin, met)
                     if any(met[goal] < TWICE for goal in found & goals):
                         met.update(found)
                         yield twin

@@ -83,15 +83,21 @@ def together(case: Case, parts: Sequence[Part], seed: int) -> Case | None:
     What a perturbation does depends on the case (on its timeline, if it belongs to a job) and on the seed, and not on
     the other perturbations. So the twin under some of the perturbations shows what these do.
     """
-    schedule = case.schedule
-    for perturbation, level in parts:
-        chosen_by = case.digest if perturbation.keeps_timeline else _identity(case.schedule.timeline)
-        change = (perturbation.apply, *perturbation.more)[level]
-        changed = change(schedule, Random(f"{seed}/{perturbation.id}/{chosen_by}"))
-        if changed is None or (changed == schedule and perturbation is not ALONE):
+    schedule: Schedule | None = case.schedule
+    for part in parts:
+        if (schedule := changed(case, schedule, part, seed)) is None:
             return None
-        schedule = changed
     return Case(case.scenario, case.program, schedule, AND.join(p.at(level) for p, level in parts), case.id)
+
+
+def changed(case: Case, schedule: Schedule, part: Part, seed: int) -> Schedule | None:
+    """What one more perturbation makes of a schedule, which others have made of a case's; None if it changes
+    nothing."""
+    perturbation, level = part
+    chosen_by = case.digest if perturbation.keeps_timeline else _identity(case.schedule.timeline)
+    change = (perturbation.apply, *perturbation.more)[level]
+    found = change(schedule, Random(f"{seed}/{perturbation.id}/{chosen_by}"))
+    return None if found == schedule and perturbation is not ALONE else found
 
 
 @lru_cache(maxsize=1_000)  # asked for each twin of the few timelines of a run
