@@ -177,7 +177,9 @@ def told_apart(
         return frozenset(parts_of(against.case.perturbation))
 
     # What an isolation found stands beside the twin that was taken apart, which fails under more.
-    found = {f: against for f, against in checked.entangled.items() if any(under(against) < more for more in fewer_fail[f])}
+    found = {
+        f: against for f, against in checked.entangled.items() if any(under(against) < more for more in fewer_fail[f])
+    }
     rest = {failure: against for failure, against in checked.entangled.items() if failure not in found}
     for failure, against in (*found.items(), *taken_apart(rest, isolated)):
         parts, guarantee = under(against), guarantees[failure[:2]]

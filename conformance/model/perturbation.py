@@ -83,10 +83,11 @@ def together(case: Case, parts: Sequence[Part], seed: int) -> Case | None:
     What a perturbation does depends on the case (on its timeline, if it belongs to a job) and on the seed, and not on
     the other perturbations. So the twin under some of the perturbations shows what these do.
     """
-    schedule: Schedule | None = case.schedule
+    schedule = case.schedule
     for part in parts:
-        if (schedule := changed(case, schedule, part, seed)) is None:
+        if (found := changed(case, schedule, part, seed)) is None:
             return None
+        schedule = found
     return Case(case.scenario, case.program, schedule, AND.join(p.at(level) for p, level in parts), case.id)
 
 

@@ -26,7 +26,7 @@ from conformance.run.events import Event, RunStarted, Unusable, WitnessUnknown
 from conformance.run.hosts import Hosts
 from conformance.run.options import Options
 from conformance.run.outcome import EngineOutcome
-from conformance.run.queue import AT_ONCE, Deadline, Queue, by_value
+from conformance.run.queue import AT_ONCE, Deadline, Queue, Taken, by_value
 from conformance.run.subjects import SubjectsTurn
 from conformance.run.turn import Shared, Turn
 
@@ -82,7 +82,8 @@ class Run:
         turns = {name: Turn(name, shared) for name in options.engines}
         first, others = by_value(turn.info for turn in turns.values())
         subjects = [SubjectsTurn(name, shared) for name in options.subjects]
-        in_turn = [*(turns[info.id] for info in first), *subjects, *(turns[info.id] for info in others)]
+        in_turn: list[Taken] = [turns[info.id] for info in first]
+        in_turn += [*subjects, *(turns[info.id] for info in others)]
         queue = Queue(in_turn, self.hosts)
         try:
             with ThreadPoolExecutor(max_workers=AT_ONCE) as pool:
