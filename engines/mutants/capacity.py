@@ -5,67 +5,60 @@ from __future__ import annotations
 from typing import Any
 
 from conformance.engines.case_run import CaseRun, TimerId
-from conformance.engines.mutants.registry import bug, cell_bug
+from conformance.engines.mutants.registry import bug, bug_of, cell_bug
 from conformance.engines.reference_cells import Bag, Combining, Map, Set, Value
 from conformance.model.program import Cell
 from conformance.model.schedule import Deliver, Event
 from conformance.model.values import Json
 
 
-@bug("a bundle's elements beyond the fourth are dropped")
-class BundlesCutOff(CaseRun):
-    def arrange(self, events: tuple[Event, ...]) -> Any:
-        return events[:4]
+@bug_of(CaseRun.arrange, "a bundle's elements beyond the fourth are dropped")
+def bundles_cut_off(run: CaseRun, events: tuple[Event, ...]) -> Any:
+    return events[:4]
 
 
-@bug("a key's elements beyond the third in a bundle are dropped")
-class KeysOfABundleCutOff(CaseRun):
-    def arrange(self, events: tuple[Event, ...]) -> Any:
-        seen: dict[str, int] = {}
-        kept = []
-        for event in events:
-            seen[event.key] = seen.get(event.key, 0) + 1
-            if seen[event.key] <= 3:
-                kept.append(event)
-        return kept
+@bug_of(CaseRun.arrange, "a key's elements beyond the third in a bundle are dropped")
+def keys_of_a_bundle_cut_off(run: CaseRun, events: tuple[Event, ...]) -> Any:
+    seen: dict[str, int] = {}
+    kept = []
+    for event in events:
+        seen[event.key] = seen.get(event.key, 0) + 1
+        if seen[event.key] <= 3:
+            kept.append(event)
+    return kept
 
 
-@bug("the state of the third key is the first key's")
-class ThirdKeySharesState(CaseRun):
-    def scope(self, event: Event) -> tuple[str, int]:
-        key, window = super().scope(event)
-        keys = list(dict.fromkeys(self.identity(a.event.key) for a in self.case.schedule.arrivals))
-        return (keys[0] if len(keys) > 2 and key == keys[2] else key), window
+@bug_of(CaseRun.scope, "the state of the third key is the first key's")
+def third_key_shares_state(run: CaseRun, event: Event) -> tuple[str, int]:
+    key, window = CaseRun.scope(run, event)
+    keys = list(dict.fromkeys(run.identity(a.event.key) for a in run.case.schedule.arrivals))
+    return (keys[0] if len(keys) > 2 and key == keys[2] else key), window
 
 
-@bug("the state of a key is forgotten when a third key comes")
-class TwoKeysAreKept(CaseRun):
-    def process(self, event: Event) -> None:
-        super().process(event)
-        for scope in list(self.state)[:-2]:
-            del self.state[scope]
+@bug_of(CaseRun.process, "the state of a key is forgotten when a third key comes")
+def two_keys_are_kept(run: CaseRun, event: Event) -> None:
+    CaseRun.process(run, event)
+    for scope in list(run.state)[:-2]:
+        del run.state[scope]
 
 
-@bug("an element more than 10 s ahead of the watermark is dropped")
-class FarAheadDropped(CaseRun):
-    def refuses(self, event: Event) -> bool:
-        return super().refuses(event) or event.event_time > self.settled + 10_000
+@bug_of(CaseRun.refuses, "an element more than 10 s ahead of the watermark is dropped")
+def far_ahead_dropped(run: CaseRun, event: Event) -> bool:
+    return CaseRun.refuses(run, event) or event.event_time > run.settled + 10_000
 
 
-@bug("a timer more than 8 s ahead of the watermark does not fire")
-class FarTimersLost(CaseRun):
-    def set_timer(self, timer: TimerId, time: int) -> None:
-        if time <= self.watermark + 8_000 or self.program.processing_time:
-            super().set_timer(timer, time)
+@bug_of(CaseRun.set_timer, "a timer more than 8 s ahead of the watermark does not fire")
+def far_timers_lost(run: CaseRun, timer: TimerId, time: int) -> None:
+    if time <= run.watermark + 8_000 or run.program.processing_time:
+        CaseRun.set_timer(run, timer, time)
 
 
-@bug("a key's third timer replaces its second")
-class TwoTimersAKey(CaseRun):
-    def set_timer(self, timer: TimerId, time: int) -> None:
-        mine = [t for t in self.timers if t[:2] == timer[:2] and t != timer]
-        for old in mine[1:]:
-            del self.timers[old]
-        super().set_timer(timer, time)
+@bug_of(CaseRun.set_timer, "a key's third timer replaces its second")
+def two_timers_a_key(run: CaseRun, timer: TimerId, time: int) -> None:
+    mine = [t for t in run.timers if t[:2] == timer[:2] and t != timer]
+    for old in mine[1:]:
+        del run.timers[old]
+    CaseRun.set_timer(run, timer, time)
 
 
 @bug("state is lost with the fourth bundle")

@@ -7,7 +7,7 @@ from typing import Any
 from unicodedata import normalize
 
 from conformance.engines.case_run import CaseRun
-from conformance.engines.mutants.registry import bug, cell_bug
+from conformance.engines.mutants.registry import bug, bug_of, cell_bug
 from conformance.engines.mutants.schedules import bundle_of
 from conformance.engines.reference_cells import Combining, Value
 from conformance.model.program import Cell
@@ -15,18 +15,16 @@ from conformance.model.schedule import Advance, Deliver, Event
 from conformance.model.values import Json
 
 
-@bug("state is lost between bundles")
-class StateLostAfterABundle(CaseRun):
-    def deliver(self, step: Deliver) -> None:
-        super().deliver(step)
-        self.state.clear()
+@bug_of(CaseRun.deliver, "state is lost between bundles")
+def state_lost_after_a_bundle(run: CaseRun, step: Deliver) -> None:
+    CaseRun.deliver(run, step)
+    run.state.clear()
 
 
-@bug("state is lost when the watermark moves")
-class StateLostOnAdvance(CaseRun):
-    def advance(self, step: Advance) -> None:
-        self.state.clear()
-        super().advance(step)
+@bug_of(CaseRun.advance, "state is lost when the watermark moves")
+def state_lost_on_advance(run: CaseRun, step: Advance) -> None:
+    run.state.clear()
+    CaseRun.advance(run, step)
 
 
 @bug("every element of a bundle reads the state from before the bundle")
@@ -103,12 +101,11 @@ class WritesOfAReadObjectSkipped(Value):
             super().set(value)
 
 
-@bug("clearing a cell clears all cells of its key")
-class ClearingOneCellClearsAll(CaseRun):
-    def cell(self, kind: Cell, stored: dict[str, Json], name: str) -> Any:
-        found = super().cell(kind, stored, name)
-        found.clear = stored.clear
-        return found
+@bug_of(CaseRun.cell, "clearing a cell clears all cells of its key")
+def clearing_one_cell_clears_all(run: CaseRun, kind: Cell, stored: dict[str, Json], name: str) -> Any:
+    found = CaseRun.cell(run, kind, stored, name)
+    found.clear = stored.clear
+    return found
 
 
 @cell_bug("clearing a combining cell leaves its sum", Cell.COMBINING)
@@ -135,11 +132,10 @@ class CombiningAddsTwice(Combining):
         super().add(2 * value)
 
 
-@bug("the last element of a bundle leaves no trace in the state")
-class LastWriteOfABundleLost(CaseRun):
-    def process(self, event: Event) -> None:
-        before = copy.deepcopy(self.state)
-        super().process(event)
-        bundle = bundle_of(self)
-        if bundle and event is bundle.events[-1]:
-            self.state = before
+@bug_of(CaseRun.process, "the last element of a bundle leaves no trace in the state")
+def last_write_of_a_bundle_lost(run: CaseRun, event: Event) -> None:
+    before = copy.deepcopy(run.state)
+    CaseRun.process(run, event)
+    bundle = bundle_of(run)
+    if bundle and event is bundle.events[-1]:
+        run.state = before
