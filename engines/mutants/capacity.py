@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from conformance.engines.case_run import CaseRun, TimerId
-from conformance.engines.mutants.registry import bug, bug_of, cell_bug
+from conformance.engines.mutants.registry import bug, bug_of, cell_bug_of
 from conformance.engines.reference_cells import Bag, Combining, Map, Set, Value
 from conformance.model.program import Cell
 from conformance.model.schedule import Deliver, Event
@@ -72,43 +72,37 @@ class StateLostWithTheFourthBundle(CaseRun):
         super().deliver(step)
 
 
-@cell_bug("a bag keeps its last three elements", Cell.BAG)
-class BagKeepsThree(Bag):
-    def add(self, value: Json) -> None:
-        self.set([*self._all(), value][-3:])
+@cell_bug_of(Bag.add, "a bag keeps its last three elements", Cell.BAG)
+def bag_keeps_three(cell: Bag, value: Json) -> None:
+    cell.set([*cell._all(), value][-3:])
 
 
-@cell_bug("a map keeps two entries", Cell.MAP)
-class MapKeepsTwo(Map):
-    def put(self, key: str, value: Json) -> None:
-        self.set(dict(list((self._all() | {key: value}).items())[-2:]))
+@cell_bug_of(Map.put, "a map keeps two entries", Cell.MAP)
+def map_keeps_two(cell: Map, key: str, value: Json) -> None:
+    cell.set(dict(list((cell._all() | {key: value}).items())[-2:]))
 
 
-@cell_bug("a set keeps two elements", Cell.SET)
-class SetKeepsTwo(Set):
-    def add(self, value: str) -> None:
-        super().add(value)
-        self.set(self._all()[-2:])
+@cell_bug_of(Set.add, "a set keeps two elements", Cell.SET)
+def set_keeps_two(cell: Set, value: str) -> None:
+    Set.add(cell, value)
+    cell.set(cell._all()[-2:])
 
 
-@cell_bug("a sum does not rise above 4", Cell.COMBINING)
-class SumsSaturate(Combining):
-    def add(self, value: int) -> None:
-        self.set(min(4, self.get() + value) if self.get() <= 4 else self.get())
+@cell_bug_of(Combining.add, "a sum does not rise above 4", Cell.COMBINING)
+def sums_saturate(cell: Combining, value: int) -> None:
+    cell.set(min(4, cell.get() + value) if cell.get() <= 4 else cell.get())
 
 
-@cell_bug("a text or list as long as the one before is not written", Cell.VALUE)
-class WritesOfEqualLengthSkipped(Value):
-    def set(self, value: Json) -> None:
-        old = self._cells.get(self._name)
-        if not (isinstance(old, str | list) and type(old) is type(value) and len(old) == len(value)):
-            super().set(value)
+@cell_bug_of(Value.set, "a text or list as long as the one before is not written", Cell.VALUE)
+def writes_of_equal_length_skipped(cell: Value, value: Json) -> None:
+    old = cell._cells.get(cell._name)
+    if not (isinstance(old, str | list) and type(old) is type(value) and len(old) == len(value)):
+        Value.set(cell, value)
 
 
-@cell_bug("a third write to a value does nothing", Cell.VALUE)
-class ThirdWriteLost(Value):
-    def set(self, value: Json) -> None:
-        counter = f"{self._name}\0writes"
-        self._cells[counter] = self._cells.get(counter, 0) + 1
-        if self._cells[counter] != 3:
-            super().set(value)
+@cell_bug_of(Value.set, "a third write to a value does nothing", Cell.VALUE)
+def third_write_lost(cell: Value, value: Json) -> None:
+    counter = f"{cell._name}\0writes"
+    cell._cells[counter] = cell._cells.get(counter, 0) + 1
+    if cell._cells[counter] != 3:
+        Value.set(cell, value)

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from conformance.engines.case_run import CaseRun
 from conformance.engines.mutants.noting import SEAMS, called
-from conformance.engines.reference_cells import TYPED, ExpiringValue, Value
+from conformance.engines.reference_cells import CELLS, TYPED, ExpiringValue, Value
 from conformance.model.case import Case
 from conformance.model.lateness import LatenessProfile
 from conformance.model.program import Cell, Program
@@ -88,13 +88,18 @@ def bug(words: str, looks_around: bool = False) -> Callable[[type[CaseRun]], typ
 
 def bug_of(method: Callable[..., Any], words: str, base: type[CaseRun] = CaseRun) -> Callable[[Method], Method]:
     """The function is what the mutant has in the place of a method of the reference, or of a ``base``."""
+    return _in_place_of(method, base, bug(words))
 
-    def mark(function: Method) -> Method:
+
+def _in_place_of(method: Callable[..., Any], base: type, mark: Callable[[type], type]) -> Callable[[Method], Method]:
+    """Marks a class of ``base`` that has a function in the place of a method."""
+
+    def of(function: Method) -> Method:
         name = "".join(part.capitalize() for part in function.__name__.split("_"))
-        bug(words)(type(name, (base,), {method.__name__: function, "__module__": function.__module__}))
+        mark(type(name, (base,), {method.__name__: function, "__module__": function.__module__}))
         return function
 
-    return mark
+    return of
 
 
 def cell_bug(words: str, kind: Cell, plain: bool = False) -> Callable[[type[Value]], type[Value]]:
@@ -117,6 +122,11 @@ def cell_bug(words: str, kind: Cell, plain: bool = False) -> Callable[[type[Valu
         return cell
 
     return mark
+
+
+def cell_bug_of(method: Callable[..., Any], words: str, kind: Cell, plain: bool = False) -> Callable[[Method], Method]:
+    """The function is what cells of this kind have in the place of a method, see ``cell_bug``."""
+    return _in_place_of(method, CELLS[kind], cell_bug(words, kind, plain))
 
 
 def ttl_bug(words: str, kind: Cell) -> Callable[[type[ExpiringValue]], type[ExpiringValue]]:
