@@ -1,15 +1,10 @@
 """What the scripts of all frameworks have in common, written into each of them as it stands here."""
 
 import ast
-import os
 from collections.abc import Callable
 from datetime import date, datetime, timedelta
 from inspect import getsource
-from pathlib import Path
 from typing import Any
-
-from conformance.subjects.questions import FIRST, LAST, Pair
-from conformance.subjects.subject import Subject
 
 UNITS_OF_A_MILLISECOND = (1 / 86_400_000, 1 / 3_600_000, 1 / 60_000, 1 / 1_000, 1, 1_000)
 """Days, hours, minutes, seconds, milliseconds and microseconds."""
@@ -68,26 +63,3 @@ def moving_back() -> str:
     """The source of ``back``, and KNOWN, the values that it knows."""
     units = f"{UNITS_OF_A_MILLISECOND = }\n\n\n"
     return units + in_a_script(earlier_dates) + in_a_script(back) + "KNOWN = set()\n\n"
-
-
-def path_from(out: Path, file: Path) -> str:
-    """The path of a file, or of a folder, from the folder of a script."""
-    return os.path.relpath(file.resolve(), out.resolve().parent)
-
-
-def words_of(subject: Subject, pair: Pair, title: str, file: Path, out: Path, version: str) -> dict[str, Any]:
-    """What stands in the place of names in a script ``out`` about the function of a file, whatever the framework."""
-    return {
-        "title": title,
-        "file": out.name,
-        "version": version,
-        "folder": path_from(out, file.parent),
-        "module": file.stem,
-        "path": path_from(out, file),
-        "name": subject.name,
-        "ignored": list(subject.output.ignored),
-        "back": moving_back(),
-        "moved": pair.varied.moved,
-        "first": FIRST,
-        "last_time": LAST,
-    }

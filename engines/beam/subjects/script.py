@@ -6,8 +6,9 @@ from pathlib import Path
 from pprint import pformat
 from typing import TYPE_CHECKING
 
+from conformance.engines.scripts import words_of
 from conformance.subjects.rows import Delivery, written
-from conformance.subjects.scripts import in_a_script, words_of
+from conformance.subjects.scripts import in_a_script
 
 if TYPE_CHECKING:
     from conformance.subjects.questions import Pair
