@@ -211,20 +211,20 @@ def _teeth(bench: Any, known: _Known, asked: frozenset[Row], processes: int) -> 
         yield from found.items()
 
 
-def pairs_of(mutants: Iterable[str], number: int = OTHERS) -> list[str]:
-    """Each mutant paired with a ``number`` of compatible mutants, in an order that depends only on the names."""
-    return [*_pairs(tuple(sorted(mutants)), number)]
+def pairs_of(mutants: Iterable[str]) -> list[str]:
+    """Each mutant paired with OTHERS compatible mutants, in an order that depends only on the names."""
+    return [*_pairs(tuple(sorted(mutants)))]
 
 
 @lru_cache(maxsize=2)  # each seed asks for them
-def _pairs(names: tuple[str, ...], number: int) -> dict[str, None]:
+def _pairs(names: tuple[str, ...]) -> dict[str, None]:
     found: dict[str, None] = {}
     for name in names:
         others = sorted(
             (other for other in names if other != name), key=lambda other: crc32(f"{name}+{other}".encode())
         )
         pairs = ("+".join(sorted((name, other))) for other in others)
-        found |= dict.fromkeys(itertools.islice(filter(_can_be, pairs), number))
+        found |= dict.fromkeys(itertools.islice(filter(_can_be, pairs), OTHERS))
     return found
 
 

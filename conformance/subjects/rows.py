@@ -170,17 +170,6 @@ def other_orders(rows: Sequence[Row], delay: int | None, random: Random) -> tupl
     return sorted(found, key=early), sorted(backwards, key=late)
 
 
-def keeps_promise(delivery: Iterable[Batch], delay: int) -> bool:
-    """Whether no row is behind the latest one of its input before it by the delay or more."""
-    latest: dict[str, int] = {}
-    for row in (row for batch in delivery for row in batch if row.at is not None):
-        seen = latest.get(row.input, row.at or 0)
-        if (row.at or 0) <= seen - max(delay, 1) and (row.at or 0) < seen:
-            return False
-        latest[row.input] = max(seen, row.at or 0)
-    return True
-
-
 # Values
 
 

@@ -7,84 +7,74 @@ from dataclasses import replace
 from itertools import groupby, pairwise
 
 from conformance.engines.case_run import CaseRun
-from conformance.engines.mutants.registry import bug
+from conformance.engines.mutants.registry import bug, bug_of
 from conformance.model.schedule import Advance, Deliver, Event, Step
 from conformance.model.values import canonical
 
 
-@bug("the elements of a bundle are processed in reverse")
-class BundleReversed(CaseRun):
-    def arrange(self, events: tuple[Event, ...]) -> Iterable[Event]:
-        return tuple(reversed(events))
+@bug_of(CaseRun.arrange, "the elements of a bundle are processed in reverse")
+def bundle_reversed(run: CaseRun, events: tuple[Event, ...]) -> Iterable[Event]:
+    return tuple(reversed(events))
 
 
-@bug("the elements of a bundle are processed in order of event time")
-class BundleSortedByTime(CaseRun):
-    def arrange(self, events: tuple[Event, ...]) -> Iterable[Event]:
-        return sorted(events, key=lambda event: -event.event_time)
+@bug_of(CaseRun.arrange, "the elements of a bundle are processed in order of event time")
+def bundle_sorted_by_time(run: CaseRun, events: tuple[Event, ...]) -> Iterable[Event]:
+    return sorted(events, key=lambda event: -event.event_time)
 
 
-@bug("two bundles between the same advances are processed in the wrong order")
-class BundlesSwapped(CaseRun):
-    def run(self) -> None:
-        swapped: list[Step] = []
-        for bundles, group in groupby(self.case.schedule.steps, key=lambda step: isinstance(step, Deliver)):
-            steps = list(group)
-            swapped += steps[::-1] if bundles else steps
-        self.run_steps(swapped)
+@bug_of(CaseRun.run, "two bundles between the same advances are processed in the wrong order")
+def bundles_swapped(run: CaseRun) -> None:
+    swapped: list[Step] = []
+    for bundles, group in groupby(run.case.schedule.steps, key=lambda step: isinstance(step, Deliver)):
+        steps = list(group)
+        swapped += steps[::-1] if bundles else steps
+    run.run_steps(swapped)
 
 
-@bug("the third bundle between two advances is processed before the others")
-class ThirdBundleFirst(CaseRun):
-    def run(self) -> None:
-        moved: list[Step] = []
-        for bundles, group in groupby(self.case.schedule.steps, key=lambda step: isinstance(step, Deliver)):
-            steps = list(group)
-            moved += [*steps[2:3], *steps[:2], *steps[3:]] if bundles else steps
-        self.run_steps(moved)
+@bug_of(CaseRun.run, "the third bundle between two advances is processed before the others")
+def third_bundle_first(run: CaseRun) -> None:
+    moved: list[Step] = []
+    for bundles, group in groupby(run.case.schedule.steps, key=lambda step: isinstance(step, Deliver)):
+        steps = list(group)
+        moved += [*steps[2:3], *steps[:2], *steps[3:]] if bundles else steps
+    run.run_steps(moved)
 
 
-@bug("the last bundle before an advance is processed after it")
-class BundleOvertakenByTheWatermark(CaseRun):
-    def run(self) -> None:
-        steps = list(self.case.schedule.steps)
-        for place, (bundle, advance) in enumerate(pairwise(self.case.schedule.steps)):
-            if isinstance(bundle, Deliver) and isinstance(advance, Advance) and not advance.coalesced:
-                steps[place : place + 2] = [advance, bundle]
-        self.run_steps(steps)
+@bug_of(CaseRun.run, "the last bundle before an advance is processed after it")
+def bundle_overtaken_by_the_watermark(run: CaseRun) -> None:
+    steps = list(run.case.schedule.steps)
+    for place, (bundle, advance) in enumerate(pairwise(run.case.schedule.steps)):
+        if isinstance(bundle, Deliver) and isinstance(advance, Advance) and not advance.coalesced:
+            steps[place : place + 2] = [advance, bundle]
+    run.run_steps(steps)
 
 
-@bug("the last element of a bundle is dropped")
-class LastOfABundleDropped(CaseRun):
-    def arrange(self, events: tuple[Event, ...]) -> Iterable[Event]:
-        return events[:-1]
+@bug_of(CaseRun.arrange, "the last element of a bundle is dropped")
+def last_of_a_bundle_dropped(run: CaseRun, events: tuple[Event, ...]) -> Iterable[Event]:
+    return events[:-1]
 
 
-@bug("the first element of a bundle is processed twice")
-class FirstOfABundleDoubled(CaseRun):
-    def arrange(self, events: tuple[Event, ...]) -> Iterable[Event]:
-        return (*events[:1], *events)
+@bug_of(CaseRun.arrange, "the first element of a bundle is processed twice")
+def first_of_a_bundle_doubled(run: CaseRun, events: tuple[Event, ...]) -> Iterable[Event]:
+    return (*events[:1], *events)
 
 
-@bug("the first element of every key is dropped")
-class FirstOfAKeyDropped(CaseRun):
-    def process(self, event: Event) -> None:
-        if self.scope(event) in self.state:
-            super().process(event)
-        else:
-            self.state[self.scope(event)] = {}
+@bug_of(CaseRun.process, "the first element of every key is dropped")
+def first_of_a_key_dropped(run: CaseRun, event: Event) -> None:
+    if run.scope(event) in run.state:
+        CaseRun.process(run, event)
+    else:
+        run.state[run.scope(event)] = {}
 
 
-@bug("elements of a bundle with equal key, value and time count as one")
-class EqualElementsCollapse(CaseRun):
-    def arrange(self, events: tuple[Event, ...]) -> Iterable[Event]:
-        return list({(e.key, canonical(e.value), e.event_time): e for e in reversed(events)}.values())[::-1]
+@bug_of(CaseRun.arrange, "elements of a bundle with equal key, value and time count as one")
+def equal_elements_collapse(run: CaseRun, events: tuple[Event, ...]) -> Iterable[Event]:
+    return list({(e.key, canonical(e.value), e.event_time): e for e in reversed(events)}.values())[::-1]
 
 
-@bug("only the last element of a key in a bundle is processed")
-class OneElementPerKeyAndBundle(CaseRun):
-    def arrange(self, events: tuple[Event, ...]) -> Iterable[Event]:
-        return list({event.key: event for event in events}.values())
+@bug_of(CaseRun.arrange, "only the last element of a key in a bundle is processed")
+def one_element_per_key_and_bundle(run: CaseRun, events: tuple[Event, ...]) -> Iterable[Event]:
+    return list({event.key: event for event in events}.values())
 
 
 @bug("an element is dropped when a later one of its key came before it")
@@ -96,7 +86,6 @@ class OutOfOrderDropped(CaseRun):
         return super().refuses(event) or event.event_time < highest
 
 
-@bug("event times lose their seconds on the way in")
-class TimesTruncatedToTheMinute(CaseRun):
-    def process(self, event: Event) -> None:
-        super().process(replace(event, event_time=event.event_time // 60_000 * 60_000))
+@bug_of(CaseRun.process, "event times lose their seconds on the way in")
+def times_truncated_to_the_minute(run: CaseRun, event: Event) -> None:
+    CaseRun.process(run, replace(event, event_time=event.event_time // 60_000 * 60_000))

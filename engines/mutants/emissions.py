@@ -2,152 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from conformance.engines.case_run import CaseRun, TimerId
-from conformance.engines.mutants.registry import bug
+from conformance.engines.mutants.registry import bug, bug_of, family
 from conformance.model.program import Output
 from conformance.model.schedule import Advance, Deliver
 from conformance.model.trace import DRAIN, Emission
 
-
-def _spoiled(value: Any) -> Any:
-    """A value that came back broken."""
-    return dict.fromkeys(value) if isinstance(value, dict) else None
+Emissions = list[Emission]
 
 
-class _Emissions(CaseRun):
+class _Changed(CaseRun):
     """What came out is changed when the case is over."""
+
+    change: Callable[[CaseRun, Emissions], Emissions]
 
     def run(self) -> None:
         super().run()
-        self.emissions = self.changed(self.emissions)
-
-    def changed(self, emissions: list[Emission]) -> list[Emission]:
-        raise NotImplementedError
+        self.emissions = self.change(self, self.emissions)
 
 
-@bug("the last output of a case comes out at the end of the stream")
-class LastOutputAtTheEndOfTheStream(_Emissions):
-    def changed(self, emissions: list[Emission]) -> list[Emission]:
-        return [*emissions[:-1], *(replace(e, step=DRAIN) for e in emissions[-1:])]
-
-
-@bug("what the last advance makes due comes out at the end of the stream")
-class LastAdvanceAtTheEndOfTheStream(_Emissions):
-    def changed(self, emissions: list[Emission]) -> list[Emission]:
-        last = self.case.schedule.steps[-1].id
-        return [replace(e, step=DRAIN) if e.step == last else e for e in emissions]
-
-
-@bug("all output comes out once more at the end of the stream")
-class OutputAgainAtTheEndOfTheStream(_Emissions):
-    def changed(self, emissions: list[Emission]) -> list[Emission]:
-        return [*emissions, *(replace(e, step=DRAIN) for e in emissions)]
-
-
-@bug("the first output of a case comes out again under a key that no element has")
-class OutputUnderAKeyThatIsNone(_Emissions):
-    def changed(self, emissions: list[Emission]) -> list[Emission]:
-        return [*emissions, *(replace(e, key="\0none") for e in emissions[:1])]
-
-
-@bug("output of timers comes out under the empty key")
-class OutputOfTimersUnderTheEmptyKey(CaseRun):
-    def fire(self, timer: TimerId, time: int) -> None:
-        kept = len(self.emissions)
-        super().fire(timer, time)
-        self.emissions[kept:] = [replace(e, key="") for e in self.emissions[kept:]]
-
-
-@bug("the last output of a case is lost")
-class LastOutputLost(_Emissions):
-    def changed(self, emissions: list[Emission]) -> list[Emission]:
-        return emissions[:-1]
-
-
-@bug("the first output of each key is lost")
-class FirstOutputOfAKeyLost(_Emissions):
-    def changed(self, emissions: list[Emission]) -> list[Emission]:
-        seen: set[str] = set()
-        return [e for e in emissions if e.key in seen or seen.add(e.key)]  # type: ignore[func-returns-value]
-
-
-@bug("output that is null is lost")
-class NullOutputLost(_Emissions):
-    def changed(self, emissions: list[Emission]) -> list[Emission]:
-        return [e for e in emissions if e.value is not None or e.error]
-
-
-@bug("nothing comes out")
-class NothingComesOut(_Emissions):
-    def changed(self, emissions: list[Emission]) -> list[Emission]:
-        return []
-
-
-@bug("equal outputs of a key in a step come out once")
-class EqualOutputsCollapse(_Emissions):
-    def changed(self, emissions: list[Emission]) -> list[Emission]:
-        found: list[Emission] = []
-        for emission in emissions:
-            if emission not in found:
-                found.append(emission)
-        return found
-
-
-@bug("the output of a bundle comes out with the advance after it")
-class OutputHeldForAnAdvance(_Emissions):
-    def changed(self, emissions: list[Emission]) -> list[Emission]:
-        steps = self.case.schedule.steps
-        after = {s.id: next((a.id for a in steps if isinstance(a, Advance) and a.id > s.id), s.id) for s in steps}
-        bundles = {bundle.id for bundle in self.case.schedule.bundles}
-        return [replace(e, step=after[e.step]) if e.step in bundles else e for e in emissions]
-
-
-@bug("the last output of each key is null")
-class LastOutputOfAKeyIsNull(_Emissions):
-    def changed(self, emissions: list[Emission]) -> list[Emission]:
-        last = {e.key: number for number, e in enumerate(emissions)}
-        return [replace(e, value=None) if last[e.key] == number else e for number, e in enumerate(emissions)]
-
-
-@bug("fields of output whose name begins like another one's are lost")
-class FieldsOfOutputLost(_Emissions):
-    def changed(self, emissions: list[Emission]) -> list[Emission]:
-        def kept(value: Any) -> Any:
-            return dict(list(value.items())[:-1]) if isinstance(value, dict) and len(value) > 1 else value
-
-        return [replace(e, value=kept(e.value)) for e in emissions]
-
-
-@bug("texts in output are cut off after 20 characters")
-class TextsInOutputCutOff(_Emissions):
-    def changed(self, emissions: list[Emission]) -> list[Emission]:
-        def cut(value: Any) -> Any:
-            if isinstance(value, dict):
-                return {name: cut(field) for name, field in value.items()}
-            return value[:20] if isinstance(value, str) else value
-
-        return [replace(e, value=cut(e.value)) for e in emissions]
-
-
-@bug("numbers in output above 32,767 wrap around")
-class NumbersInOutputWrapAround(_Emissions):
-    def changed(self, emissions: list[Emission]) -> list[Emission]:
-        def wrapped(value: Any) -> Any:
-            if isinstance(value, dict):
-                return {name: wrapped(field) for name, field in value.items()}
-            if isinstance(value, int) and not isinstance(value, bool):
-                return (value + 2**15) % 2**16 - 2**15
-            return value
-
-        return [replace(e, value=wrapped(e.value)) for e in emissions]
-
-
-class _AfterARestart(CaseRun):
+class _ChangedAfterARestart(CaseRun):
     """What comes out after the first restart is changed."""
 
+    change: Callable[[CaseRun, Emissions], Emissions]
     _has_restarted = False
 
     def restart(self) -> None:
@@ -158,42 +39,141 @@ class _AfterARestart(CaseRun):
     def run(self) -> None:
         super().run()
         if self._has_restarted:
-            self.emissions[self._emitted_by_the_restart :] = self.changed(
-                self.emissions[self._emitted_by_the_restart :]
-            )
-
-    def changed(self, emissions: list[Emission]) -> list[Emission]:
-        raise NotImplementedError
+            kept = self._emitted_by_the_restart
+            self.emissions[kept:] = self.change(self, self.emissions[kept:])
 
 
-@bug("what comes out after a restart comes out twice")
-class OutputAfterARestartTwice(_AfterARestart):
-    def changed(self, emissions: list[Emission]) -> list[Emission]:
-        return [emission for emission in emissions for _ in range(2)]
+changed = family(__name__, _Changed)
+after_a_restart = family(__name__, _ChangedAfterARestart)
 
 
-@bug("the first output after a restart is lost")
-class FirstOutputAfterARestartLost(_AfterARestart):
-    def changed(self, emissions: list[Emission]) -> list[Emission]:
-        return emissions[1:]
+def _spoiled(value: Any) -> Any:
+    """A value that came back broken."""
+    return dict.fromkeys(value) if isinstance(value, dict) else None
 
 
-@bug("the last output after a restart is lost, and the others are nulls")
-class GarbageAfterARestart(_AfterARestart):
-    def changed(self, emissions: list[Emission]) -> list[Emission]:
-        return [replace(e, value=_spoiled(e.value)) for e in emissions[:-1]]
+def _at_the_end(emissions: Emissions) -> Emissions:
+    return [replace(e, step=DRAIN) for e in emissions]
 
 
-@bug("nothing comes out after a restart")
-class NothingAfterARestart(_AfterARestart):
-    def changed(self, emissions: list[Emission]) -> list[Emission]:
-        return []
+def _last_advance_at_the_end(run: CaseRun, emissions: Emissions) -> Emissions:
+    last = run.case.schedule.steps[-1].id
+    return [replace(e, step=DRAIN) if e.step == last else e for e in emissions]
 
 
-@bug("output after a restart comes out under the first key of the case")
-class OutputAfterARestartUnderOneKey(_AfterARestart):
-    def changed(self, emissions: list[Emission]) -> list[Emission]:
-        return [replace(e, key=self.case.schedule.arrivals[0].event.key) for e in emissions]
+def _first_of_a_key_lost(run: CaseRun, emissions: Emissions) -> Emissions:
+    seen: set[str] = set()
+    return [e for e in emissions if e.key in seen or seen.add(e.key)]  # type: ignore[func-returns-value]
+
+
+def _not_null(run: CaseRun, emissions: Emissions) -> Emissions:
+    return [e for e in emissions if e.value is not None or e.error]
+
+
+def _each_once(run: CaseRun, emissions: Emissions) -> Emissions:
+    return [e for number, e in enumerate(emissions) if e not in emissions[:number]]
+
+
+def _held_for_an_advance(run: CaseRun, emissions: Emissions) -> Emissions:
+    steps = run.case.schedule.steps
+    after = {s.id: next((a.id for a in steps if isinstance(a, Advance) and a.id > s.id), s.id) for s in steps}
+    bundles = {bundle.id for bundle in run.case.schedule.bundles}
+    return [replace(e, step=after[e.step]) if e.step in bundles else e for e in emissions]
+
+
+def _last_of_a_key_null(run: CaseRun, emissions: Emissions) -> Emissions:
+    last = {e.key: number for number, e in enumerate(emissions)}
+    return [replace(e, value=None) if last[e.key] == number else e for number, e in enumerate(emissions)]
+
+
+def _without_last_field(run: CaseRun, emissions: Emissions) -> Emissions:
+    def kept(value: Any) -> Any:
+        return dict(list(value.items())[:-1]) if isinstance(value, dict) and len(value) > 1 else value
+
+    return [replace(e, value=kept(e.value)) for e in emissions]
+
+
+def _in_each_field(change: Callable[[Any], Any]) -> Callable[[CaseRun, Emissions], Emissions]:
+    """Changes what is put out, and the fields of what has any."""
+
+    def within(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {name: within(field) for name, field in value.items()}
+        return change(value)
+
+    return lambda run, emissions: [replace(e, value=within(e.value)) for e in emissions]
+
+
+def _cut(value: Any) -> Any:
+    return value[:20] if isinstance(value, str) else value
+
+
+def _wrapped(value: Any) -> Any:
+    return (value + 2**15) % 2**16 - 2**15 if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def _under_one_key(run: CaseRun, emissions: Emissions) -> Emissions:
+    return [replace(e, key=run.case.schedule.arrivals[0].event.key) for e in emissions]
+
+
+def _garbage(run: CaseRun, emissions: Emissions) -> Emissions:
+    return [replace(e, value=_spoiled(e.value)) for e in emissions[:-1]]
+
+
+changed(
+    "LastOutputAtTheEndOfTheStream",
+    "the last output of a case comes out at the end of the stream",
+    lambda run, emissions: [*emissions[:-1], *_at_the_end(emissions[-1:])],
+)
+changed(
+    "LastAdvanceAtTheEndOfTheStream",
+    "what the last advance makes due comes out at the end of the stream",
+    _last_advance_at_the_end,
+)
+changed(
+    "OutputAgainAtTheEndOfTheStream",
+    "all output comes out once more at the end of the stream",
+    lambda run, emissions: [*emissions, *_at_the_end(emissions)],
+)
+changed(
+    "OutputUnderAKeyThatIsNone",
+    "the first output of a case comes out again under a key that no element has",
+    lambda run, emissions: [*emissions, *(replace(e, key="\0none") for e in emissions[:1])],
+)
+
+
+@bug_of(CaseRun.fire, "output of timers comes out under the empty key")
+def output_of_timers_under_the_empty_key(run: CaseRun, timer: TimerId, time: int) -> None:
+    kept = len(run.emissions)
+    CaseRun.fire(run, timer, time)
+    run.emissions[kept:] = [replace(e, key="") for e in run.emissions[kept:]]
+
+
+changed("LastOutputLost", "the last output of a case is lost", lambda run, emissions: emissions[:-1])
+changed("FirstOutputOfAKeyLost", "the first output of each key is lost", _first_of_a_key_lost)
+changed("NullOutputLost", "output that is null is lost", _not_null)
+changed("NothingComesOut", "nothing comes out", lambda run, emissions: [])
+changed("EqualOutputsCollapse", "equal outputs of a key in a step come out once", _each_once)
+changed("OutputHeldForAnAdvance", "the output of a bundle comes out with the advance after it", _held_for_an_advance)
+changed("LastOutputOfAKeyIsNull", "the last output of each key is null", _last_of_a_key_null)
+changed("FieldsOfOutputLost", "fields of output whose name begins like another one's are lost", _without_last_field)
+changed("TextsInOutputCutOff", "texts in output are cut off after 20 characters", _in_each_field(_cut))
+changed("NumbersInOutputWrapAround", "numbers in output above 32,767 wrap around", _in_each_field(_wrapped))
+after_a_restart(
+    "OutputAfterARestartTwice",
+    "what comes out after a restart comes out twice",
+    lambda run, emissions: [emission for emission in emissions for _ in range(2)],
+)
+after_a_restart(
+    "FirstOutputAfterARestartLost", "the first output after a restart is lost", lambda run, emissions: emissions[1:]
+)
+after_a_restart("GarbageAfterARestart", "the last output after a restart is lost, and the others are nulls", _garbage)
+after_a_restart("NothingAfterARestart", "nothing comes out after a restart", lambda run, emissions: [])
+after_a_restart(
+    "OutputAfterARestartUnderOneKey",
+    "output after a restart comes out under the first key of the case",
+    _under_one_key,
+)
 
 
 @bug("what comes out after a failure that resumed is broken")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conformance.engines.case_run import CaseRun, TimerId
-from conformance.engines.mutants.registry import bug
+from conformance.engines.mutants.registry import bug, bug_of
 from conformance.model.program import Output
 from conformance.model.schedule import Event
 
@@ -18,29 +18,26 @@ class _Rare(CaseRun):
         return int(self.case.digest[:6], 16) % self.one_in == 0
 
 
-@bug("one case of thirty loses the output of its last element")
-class OneCaseOfThirtyLosesOutput(_Rare):
-    def process(self, event: Event) -> None:
-        kept = len(self.emissions)
-        super().process(event)
-        if self.hit and event is self.case.schedule.arrivals[-1].event:
-            del self.emissions[kept:]
+@bug_of(CaseRun.process, "one case of thirty loses the output of its last element", _Rare)
+def one_case_of_thirty_loses_output(run: _Rare, event: Event) -> None:
+    kept = len(run.emissions)
+    _Rare.process(run, event)
+    if run.hit and event is run.case.schedule.arrivals[-1].event:
+        del run.emissions[kept:]
 
 
-@bug("one case of thirty loses its state with an advance")
-class OneCaseOfThirtyLosesState(_Rare):
-    def settle(self) -> None:
-        if self.hit:
-            self.state.clear()
-        super().settle()
+@bug_of(CaseRun.settle, "one case of thirty loses its state with an advance", _Rare)
+def one_case_of_thirty_loses_state(run: _Rare) -> None:
+    if run.hit:
+        run.state.clear()
+    _Rare.settle(run)
 
 
-@bug("in one case of thirty timers fire twice")
-class OneCaseOfThirtyFiresTwice(_Rare):
-    def fire(self, timer: TimerId, time: int) -> None:
-        super().fire(timer, time)
-        if self.hit:
-            super().fire(timer, time)
+@bug_of(CaseRun.fire, "in one case of thirty timers fire twice", _Rare)
+def one_case_of_thirty_fires_twice(run: _Rare, timer: TimerId, time: int) -> None:
+    _Rare.fire(run, timer, time)
+    if run.hit:
+        _Rare.fire(run, timer, time)
 
 
 @bug("one case of a hundred puts everything out twice")

@@ -1,5 +1,5 @@
-"""How a class becomes a mutant: a decorator with the bug in words. The mutant's id is the class's name, ``late-by-row``
-of LateByRow."""
+"""How a class, or a function in the place of a method, becomes a mutant: a decorator with the bug in words. The id of a
+mutant is its name: ``late-by-row`` of LateByRow, or of late_by_row."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from conformance.engines.case_run import CaseRun
 from conformance.engines.mutants.noting import SEAMS, called
-from conformance.engines.reference_cells import TYPED, ExpiringValue, Value
+from conformance.engines.reference_cells import CELLS, TYPED, ExpiringValue, Value
 from conformance.model.case import Case
 from conformance.model.lateness import LatenessProfile
 from conformance.model.program import Cell, Program
@@ -86,6 +86,22 @@ def bug(words: str, looks_around: bool = False) -> Callable[[type[CaseRun]], typ
     return mark
 
 
+def bug_of(method: Callable[..., Any], words: str, base: type[CaseRun] = CaseRun) -> Callable[[Method], Method]:
+    """The function is what the mutant has in the place of a method of the reference, or of a ``base``."""
+    return _in_place_of(method, base, bug(words))
+
+
+def _in_place_of(method: Callable[..., Any], base: type, mark: Callable[[type], type]) -> Callable[[Method], Method]:
+    """Marks a class of ``base`` that has a function in the place of a method."""
+
+    def of(function: Method) -> Method:
+        name = "".join(part.capitalize() for part in function.__name__.split("_"))
+        mark(type(name, (base,), {method.__name__: function, "__module__": function.__module__}))
+        return function
+
+    return of
+
+
 def cell_bug(words: str, kind: Cell, plain: bool = False) -> Callable[[type[Value]], type[Value]]:
     """The class is what the mutant has in the place of the reference's cells of this kind, those with a TTL left out.
     ``plain``: those with a type are left out, too."""
@@ -106,6 +122,11 @@ def cell_bug(words: str, kind: Cell, plain: bool = False) -> Callable[[type[Valu
         return cell
 
     return mark
+
+
+def cell_bug_of(method: Callable[..., Any], words: str, kind: Cell, plain: bool = False) -> Callable[[Method], Method]:
+    """The function is what cells of this kind have in the place of a method, see ``cell_bug``."""
+    return _in_place_of(method, CELLS[kind], cell_bug(words, kind, plain))
 
 
 def ttl_bug(words: str, kind: Cell) -> Callable[[type[ExpiringValue]], type[ExpiringValue]]:
@@ -142,6 +163,19 @@ def typed_bug(words: str) -> Callable[[type], type]:
         return bugged
 
     return mark
+
+
+def family(
+    section: str, base: type, *of: Any, mark: Callable[[str], Callable[[type], type]] = bug
+) -> Callable[..., None]:
+    """What adds bugs to a section (a module's name) that differ in one function: each is a class of ``base`` whose
+    ``change`` is the function, without ``self``, and whose ``of`` are these things, and those named behind it."""
+
+    def add(name: str, words: str, change: Callable[..., Any], *more: Any) -> None:
+        about = {"of": (*of, *more)} if of or more else {}
+        mark(words)(type(name, (base,), {"change": staticmethod(change), "__module__": section, **about}))
+
+    return add
 
 
 def _mark(

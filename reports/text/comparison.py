@@ -134,13 +134,11 @@ def _told(ruled: Ruled) -> Iterator[str]:
         yield f"  listed: {ruled.divergence.reason} {ruled.divergence.issue}".rstrip()
 
 
-def gate_markdown(report: GateReport, about: Sequence[str] = ("",)) -> str:
-    """The rulings. ``about`` says what was compared, a paragraph each, the first of them in the title."""
-    title, *told = about
-    lines = [" ".join(filter(None, ["# Gate:", "open" if report.open else "blocked", title])), ""]
-    lines += [line for paragraph in told for line in (paragraph, "")]
+def gate_markdown(report: GateReport) -> str:
+    """The rulings."""
     *_, numbers = gate_lines(report)
-    return "\n".join([*lines, *_section_lines(report), numbers]) + "\n"
+    title = f"# Gate: {'open' if report.open else 'blocked'}"
+    return "\n".join([title, "", *_section_lines(report), numbers]) + "\n"
 
 
 def _section_lines(report: GateReport) -> Iterator[str]:

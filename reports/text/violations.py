@@ -87,9 +87,9 @@ def outlived(found: Violations) -> str:
     return f"{told}, of guarantees that others still show broken" if found.outlived else ""
 
 
-def engines_of(rows: Iterable[Folded], few: int = 3) -> str:
+def engines_of(rows: Iterable[Folded]) -> str:
     """The engines of some rows, those with most of them first."""
-    return some([name for name, _ in Counter(row.engine for row in rows).most_common()], few)
+    return some([name for name, _ in Counter(row.engine for row in rows).most_common()])
 
 
 def failures(results: Results, few: int = 3) -> list[str]:

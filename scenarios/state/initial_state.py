@@ -11,10 +11,11 @@ from conformance.model.equivalence import Equivalence
 from conformance.model.feature import Feature
 from conformance.model.perturbation import INTERLEAVE, MERGE, RECOVERIES, RENAME, RESTART, SPLIT
 from conformance.model.program import Cell, Emit, JobKind, Program, State, Timers
-from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
+from conformance.model.scenario import Domain, Finding, Observation, Scenario, promise
 from conformance.model.schedule import Event
 from conformance.model.trace import Emission
 from conformance.scenarios.documents import DATABRICKS
+from conformance.scenarios.shared import about
 
 FIRST_BATCH = DATABRICKS.says("with the first micro-batch")
 
@@ -103,6 +104,8 @@ def nothing_comes_out_by_itself(run: Observation) -> Iterator[Finding]:
 
 STARTS = frozenset({Feature.INITIAL_STATE})
 
+of_continued = about("continued", STARTS)
+
 SCENARIO = Scenario(
     name="initial state",
     summary="A job begins with a count for some keys, and counts on.",
@@ -110,25 +113,15 @@ SCENARIO = Scenario(
     domain={"continued": Domain(offsets=(1, 500, 20_000), values=(10, 20, 30))},
     stable_under={"continued": promise((INTERLEAVE, SPLIT, MERGE, *RECOVERIES, RENAME), Equivalence.IDENTICAL)},
     guarantees=(
-        Guarantee(
-            "initial state is there for a key's first element",
-            "continued",
-            there_for_the_first_element,
-            needs=STARTS,
-            source=FIRST_BATCH,
+        of_continued(
+            "initial state is there for a key's first element", there_for_the_first_element, source=FIRST_BATCH
         ),
-        Guarantee(
-            "initial state waits for a key's first element", "continued", waits_for_the_first_element, needs=STARTS
-        ),
-        Guarantee("initial state is applied once", "continued", applied_once, needs=STARTS),
-        Guarantee("a key without initial state starts empty", "continued", others_start_empty, needs=STARTS),
-        Guarantee("initial state by itself puts nothing out", "continued", nothing_comes_out_by_itself, needs=STARTS),
-        Guarantee(
-            "initial state is applied once over a restart",
-            "continued",
-            same_under=(RESTART,),
-            alike=Equivalence.IDENTICAL,
-            needs=STARTS,
+        of_continued("initial state waits for a key's first element", waits_for_the_first_element),
+        of_continued("initial state is applied once", applied_once),
+        of_continued("a key without initial state starts empty", others_start_empty),
+        of_continued("initial state by itself puts nothing out", nothing_comes_out_by_itself),
+        of_continued(
+            "initial state is applied once over a restart", same_under=(RESTART,), alike=Equivalence.IDENTICAL
         ),
     ),
 )

@@ -9,17 +9,19 @@ between.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 from conformance.model.equivalence import Equivalence
 from conformance.model.feature import Feature
 from conformance.model.perturbation import INTERLEAVE, RECOVERIES, RENAME
 from conformance.model.program import Cell, Emit, Program, State, Timers
-from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
+from conformance.model.scenario import Domain, Finding, Observation, Scenario, promise
 from conformance.model.schedule import SLACK, Event
 from conformance.model.trace import Emission
 from conformance.model.values import Json
 from conformance.scenarios.documents import DATABRICKS
+from conformance.scenarios.shared import Predicate, about
 
 TTL = 14_000
 """One wait (8 s) + SLACK, which is shorter than two waits: a write is alive after one wait and expired after two."""
@@ -102,86 +104,115 @@ def gone(run: Observation, written: Emission, read: Emission) -> bool:
     return age(run, written, read) >= TTL
 
 
-def prolonged(run: Observation, written: Emission, by: Operations, read: Emission) -> bool:
-    """Whether some operation of ``by`` came while the write was alive, and so late that a write then would be alive at
-    the read."""
-    return any(there(run, written, one) and there(run, one, read) for one in by)
-
-
 def writes(done: Operations, what: str) -> Operations:
     return [one for one in done if one.value["did"].startswith(what)]
 
 
-def after(done: Operations, written: Emission) -> Operations:
-    return done[done.index(written) + 1 :]
+class Look(NamedTuple):
+    """A read of something that was written.
+
+    Attributes:
+        read: the operation that reads.
+        done: all operations of the key up to the read.
+        written: the last write of the thing.
+        before: the write before that one, or None.
+        found: what is read.
+        alive: what must be read while the write is alive.
+        expired: what must be read when it has expired.
+        what: what was written, in words.
+        told: what is read, in words.
+    """
+
+    read: Emission
+    run: Observation
+    done: Operations
+    written: Emission
+    before: Emission | None
+    found: Json
+    alive: Json
+    expired: Json
+    what: str
+    told: str
+
+    @property
+    def there(self) -> bool:
+        return there(self.run, self.written, self.read)
+
+    @property
+    def gone(self) -> bool:
+        return gone(self.run, self.written, self.read)
+
+    @property
+    def gone_without_it(self) -> bool:
+        """Whether the write is alive, and the one before it has expired."""
+        return self.there and self.before is not None and gone(self.run, self.before, self.read)
+
+    def prolonged_by(self, what: str) -> bool:
+        """Whether some operation of this kind came while the write was alive, and so late that a write then would be
+        alive at the read, when this one has expired."""
+        behind = writes(self.done[self.done.index(self.written) + 1 :], what)
+        return self.gone and any(
+            there(self.run, self.written, one) and there(self.run, one, self.read) for one in behind
+        )
 
 
-def was(run: Observation, written: Emission, read: Emission) -> str:
-    """How a message about a read begins."""
-    return f"{age(run, written, read)} ms after {written.value['of']} of key {written.key} wrote"
+def asks(looks: Callable[[Observation], Iterator[Look]], asked: Callable[[Look], bool], words: str = "") -> Predicate:
+    """The predicate that the reads that are ``asked`` about find what they must; ``words`` go with what was written."""
+
+    def predicate(run: Observation) -> Iterator[Finding]:
+        for look in filter(asked, looks(run)):
+            passed = f"{age(run, look.written, look.read)} ms after {look.written.value['of']} of key {look.read.key}"
+            wanted = look.alive if look.there else look.expired
+            yield look.found == wanted or f"{passed} wrote{look.what}{words}, {look.told}"
+
+    return predicate
 
 
 # A value
 
 
-def last_writes(run: Observation) -> Iterator[tuple[Emission, Emission, Operations]]:
-    """(operation, the last write up to it, all operations up to it)."""
+def values(run: Observation) -> Iterator[Look]:
     for read, done in operations(run):
         if written := writes(done, "write"):
-            yield read, written[-1], done
+            before, found = written[-2] if written[1:] else None, read.value["read"]
+            last = written[-1].value["of"]
+            yield Look(read, run, done, written[-1], before, found, last, None, "", f"{found} is read")
 
 
-def a_value_is_there(run: Observation) -> Iterator[Finding]:
-    for read, written, _ in last_writes(run):
-        if there(run, written, read):
-            found = read.value["read"]
-            yield found == written.value["of"] or f"{was(run, written, read)}, {found} is read"
+def anew(look: Look) -> bool:
+    """Whether the write came while the one before it was alive, which has expired by now."""
+    return look.gone_without_it and look.before is not None and there(look.run, look.before, look.written)
 
 
-def a_value_is_gone(run: Observation) -> Iterator[Finding]:
-    for read, written, _ in last_writes(run):
-        if gone(run, written, read):
-            found = read.value["read"]
-            yield found is None or f"{was(run, written, read)}, {found} is read"
+def after_an_expiry(look: Look) -> bool:
+    return look.there and look.before is not None and gone(look.run, look.before, look.written)
 
 
-def a_write_begins_anew(run: Observation) -> Iterator[Finding]:
-    """Exercised where a second write came while the first was alive, and the first alone would have expired."""
-    for read, written, done in last_writes(run):
-        before = writes(done[: done.index(written)], "write")
-        if before and there(run, before[-1], written) and gone(run, before[-1], read) and there(run, written, read):
-            found = read.value["read"]
-            yield found == written.value["of"] or f"{was(run, written, read)} again, {found} is read"
-
-
-def a_read_does_not_prolong_a_value(run: Observation) -> Iterator[Finding]:
-    for read, written, done in last_writes(run):
-        if gone(run, written, read) and prolonged(run, written, after(done, written)[:-1], read):
-            found = read.value["read"]
-            yield found is None or f"{was(run, written, read)}, and it was read meanwhile, {found} is read"
-
-
-def an_expired_value_is_written_again(run: Observation) -> Iterator[Finding]:
-    for read, written, done in last_writes(run):
-        before = writes(done[: done.index(written)], "write")
-        if before and gone(run, before[-1], written) and there(run, written, read):
-            found = read.value["read"]
-            yield found == written.value["of"] or f"{was(run, written, read)} what had expired, {found} is read"
+a_value_is_there = asks(values, lambda look: look.there)
+a_value_is_gone = asks(values, lambda look: look.gone)
+a_write_begins_anew = asks(values, anew, " again")
+a_read_does_not_prolong_a_value = asks(values, lambda look: look.prolonged_by("read"), ", and it was read meanwhile")
+an_expired_value_is_written_again = asks(values, after_an_expiry, " what had expired")
 
 
 # A list
 
 
-def elements(run: Observation) -> Iterator[tuple[Emission, Emission, Emission, Operations]]:
-    """(operation, the append of an element before it, the operation that wrote the element last, all operations up to
-    it).
+def elements(run: Observation) -> Iterator[Look]:
+    """The elements, each with its append as the write before the put that wrote it last.
 
     Leaves out an element if nobody can say whether it was alive when a put wrote the list.
     """
     for read, done in operations(run):
         for appended in writes(done, "append"):
-            if written := last_written(run, appended, writes(after(done, appended), "put")):
-                yield read, appended, written, done
+            if written := last_written(run, appended, writes(done[done.index(appended) + 1 :], "put")):
+                before, name, listed = (
+                    appended if written is not appended else None,
+                    appended.value["of"],
+                    read.value["read"],
+                )
+                what, told = f" the element {name}", f"the list is {listed}"
+                yield Look(read, run, done, written, before, name in listed, True, False, what, told)
 
 
 def last_written(run: Observation, appended: Emission, puts: Operations) -> Emission | None:
@@ -194,117 +225,37 @@ def last_written(run: Observation, appended: Emission, puts: Operations) -> Emis
     return last
 
 
-def listed(read: Emission, appended: Emission) -> bool:
-    return appended.value["of"] in read.value["read"]
-
-
-def an_element_is_there(run: Observation) -> Iterator[Finding]:
-    for read, appended, written, _ in elements(run):
-        if there(run, written, read):
-            yield (
-                listed(read, appended)
-                or f"{was(run, written, read)} the element {appended.value['of']}, the list is {read.value['read']}"
-            )
-
-
-def an_element_is_gone(run: Observation) -> Iterator[Finding]:
-    for read, appended, written, _ in elements(run):
-        if gone(run, written, read):
-            yield (
-                not listed(read, appended)
-                or f"{was(run, written, read)} the element {appended.value['of']}, the list is {read.value['read']}"
-            )
-
-
-def an_append_does_not_prolong_others(run: Observation) -> Iterator[Finding]:
-    for read, appended, written, done in elements(run):
-        if gone(run, written, read) and prolonged(run, written, writes(after(done, written), "append"), read):
-            yield (
-                not listed(read, appended)
-                or f"{was(run, written, read)} the element {appended.value['of']}, and others were appended "
-                f"meanwhile, the list is {read.value['read']}"
-            )
-
-
-def a_put_begins_anew(run: Observation) -> Iterator[Finding]:
-    """Exercised where the element would have expired without the put, which wrote it again."""
-    for read, appended, written, _ in elements(run):
-        if written is not appended and gone(run, appended, read) and there(run, written, read):
-            yield (
-                listed(read, appended)
-                or f"{was(run, written, read)} the element {appended.value['of']} again, the list is "
-                f"{read.value['read']}"
-            )
+an_element_is_there = asks(elements, lambda look: look.there)
+an_element_is_gone = asks(elements, lambda look: look.gone)
+an_append_does_not_prolong_others = asks(
+    elements, lambda look: look.prolonged_by("append"), ", and others were appended meanwhile"
+)
+a_put_begins_anew = asks(elements, lambda look: look.gone_without_it, " again")
 
 
 # A map
 
 
-def entries(run: Observation) -> Iterator[tuple[Emission, str, Emission, Operations]]:
-    """(operation, the name of an entry, the entry's last put up to the operation, all operations up to it)."""
+def entries(run: Observation) -> Iterator[Look]:
+    """The entries. Each must be read alike by its name and with the whole map."""
     for read, done in operations(run):
         for name in "xy":
             if puts := writes(done, f"put {name}"):
-                yield read, name, puts[-1], done
+                before, put = puts[-2] if puts[1:] else None, puts[-1]
+                found, last = (read.value["found"][name], read.value["read"].get(name)), put.value["of"]
+                told = f"it is read as {found[0]} and {found[1]}"
+                yield Look(read, run, done, put, before, found, (last, last), (None, None), f" the entry {name}", told)
 
 
-def entry(read: Emission, name: str) -> tuple[Json, Json]:
-    """(the entry as read by its name, the entry as read with the whole map)."""
-    return read.value["found"][name], read.value["read"].get(name)
-
-
-def an_entry_is_there(run: Observation) -> Iterator[Finding]:
-    for read, name, written, _ in entries(run):
-        if there(run, written, read):
-            found = entry(read, name)
-            yield (
-                found == (written.value["of"],) * 2
-                or f"{was(run, written, read)} the entry {name}, it is read as {found[0]} and {found[1]}"
-            )
-
-
-def an_entry_is_gone(run: Observation) -> Iterator[Finding]:
-    """The entry must be missing from a read by name and from a read of the whole map."""
-    for read, name, written, _ in entries(run):
-        if gone(run, written, read):
-            found = entry(read, name)
-            yield (
-                found == (None, None)
-                or f"{was(run, written, read)} the entry {name}, it is read as {found[0]} and {found[1]}"
-            )
-
-
-def a_put_to_an_entry_begins_anew(run: Observation) -> Iterator[Finding]:
-    for read, name, written, done in entries(run):
-        before = writes(done[: done.index(written)], f"put {name}")
-        if before and there(run, before[-1], written) and gone(run, before[-1], read) and there(run, written, read):
-            found = entry(read, name)
-            yield (
-                found == (written.value["of"],) * 2
-                or f"{was(run, written, read)} the entry {name} again, it is read as {found[0]} and {found[1]}"
-            )
-
-
-def a_put_does_not_prolong_another_entry(run: Observation) -> Iterator[Finding]:
-    for read, name, written, done in entries(run):
-        if gone(run, written, read) and prolonged(run, written, writes(after(done, written), "put"), read):
-            found = entry(read, name)
-            yield (
-                found == (None, None)
-                or f"{was(run, written, read)} the entry {name}, and another was put meanwhile, it is read as "
-                f"{found[0]} and {found[1]}"
-            )
-
-
-def a_read_does_not_prolong_an_entry(run: Observation) -> Iterator[Finding]:
-    for read, name, written, done in entries(run):
-        if gone(run, written, read) and prolonged(run, written, writes(after(done, written)[:-1], "read"), read):
-            found = entry(read, name)
-            yield (
-                found == (None, None)
-                or f"{was(run, written, read)} the entry {name}, and the map was read meanwhile, it is read as "
-                f"{found[0]} and {found[1]}"
-            )
+an_entry_is_there = asks(entries, lambda look: look.there)
+an_entry_is_gone = asks(entries, lambda look: look.gone)
+a_put_to_an_entry_begins_anew = asks(entries, anew, " again")
+a_put_does_not_prolong_another_entry = asks(
+    entries, lambda look: look.prolonged_by("put"), ", and another was put meanwhile"
+)
+a_read_does_not_prolong_an_entry = asks(
+    entries, lambda look: look.prolonged_by("read"), ", and the map was read meanwhile"
+)
 
 
 def nothing_comes_out_of_an_expiry(run: Observation) -> Iterator[Finding]:
@@ -321,6 +272,8 @@ OPERATIONS = {
     "map": ("put x", "put x", "put y", "read"),
 }
 
+of_value, of_list, of_map = (about(program, TTLS) for program in OPERATIONS)
+
 SCENARIO = Scenario(
     name="state TTL",
     summary=f"What was written to a value, a list or a map is kept for {TTL} ms of processing time.",
@@ -331,54 +284,20 @@ SCENARIO = Scenario(
     },
     stable_under={program: promise((INTERLEAVE, *RECOVERIES, RENAME), Equivalence.IDENTICAL) for program in OPERATIONS},
     guarantees=(
-        Guarantee("a value is there until its TTL has passed", "value", a_value_is_there, needs=TTLS),
-        Guarantee("a value is gone when its TTL has passed", "value", a_value_is_gone, needs=TTLS, source=EVICTED),
-        Guarantee("a write begins the TTL of a value anew", "value", a_write_begins_anew, needs=TTLS, source=RESET),
-        Guarantee(
-            "a read does not prolong the TTL of a value",
-            "value",
-            a_read_does_not_prolong_a_value,
-            needs=TTLS,
-            source=RESET,
-        ),
-        Guarantee("an expired value can be written again", "value", an_expired_value_is_written_again, needs=TTLS),
-        Guarantee(
-            "nothing comes out when a TTL has passed",
-            "value",
-            nothing_comes_out_of_an_expiry,
-            needs=TTLS,
-            source=SILENT,
-        ),
-        Guarantee("an element of a list is there until its TTL has passed", "list", an_element_is_there, needs=TTLS),
-        Guarantee(
-            "an element of a list is gone when its TTL has passed", "list", an_element_is_gone, needs=TTLS, source=EACH
-        ),
-        Guarantee(
-            "an append does not prolong the TTL of other elements",
-            "list",
-            an_append_does_not_prolong_others,
-            needs=TTLS,
-            source=EACH,
-        ),
-        Guarantee("a put begins the TTL of a whole list anew", "list", a_put_begins_anew, needs=TTLS, source=PUT),
-        Guarantee("an entry of a map is there until its TTL has passed", "map", an_entry_is_there, needs=TTLS),
-        Guarantee(
-            "an entry of a map is gone when its TTL has passed", "map", an_entry_is_gone, needs=TTLS, source=ENTRIES
-        ),
-        Guarantee(
-            "a put begins the TTL of its entry anew",
-            "map",
-            a_put_to_an_entry_begins_anew,
-            needs=TTLS,
-            source=ENTRIES,
-        ),
-        Guarantee(
-            "a put does not prolong the TTL of another entry",
-            "map",
-            a_put_does_not_prolong_another_entry,
-            needs=TTLS,
-            source=ENTRIES,
-        ),
-        Guarantee("a read does not prolong the TTL of an entry", "map", a_read_does_not_prolong_an_entry, needs=TTLS),
+        of_value("a value is there until its TTL has passed", a_value_is_there),
+        of_value("a value is gone when its TTL has passed", a_value_is_gone, source=EVICTED),
+        of_value("a write begins the TTL of a value anew", a_write_begins_anew, source=RESET),
+        of_value("a read does not prolong the TTL of a value", a_read_does_not_prolong_a_value, source=RESET),
+        of_value("an expired value can be written again", an_expired_value_is_written_again),
+        of_value("nothing comes out when a TTL has passed", nothing_comes_out_of_an_expiry, source=SILENT),
+        of_list("an element of a list is there until its TTL has passed", an_element_is_there),
+        of_list("an element of a list is gone when its TTL has passed", an_element_is_gone, source=EACH),
+        of_list("an append does not prolong the TTL of other elements", an_append_does_not_prolong_others, source=EACH),
+        of_list("a put begins the TTL of a whole list anew", a_put_begins_anew, source=PUT),
+        of_map("an entry of a map is there until its TTL has passed", an_entry_is_there),
+        of_map("an entry of a map is gone when its TTL has passed", an_entry_is_gone, source=ENTRIES),
+        of_map("a put begins the TTL of its entry anew", a_put_to_an_entry_begins_anew, source=ENTRIES),
+        of_map("a put does not prolong the TTL of another entry", a_put_does_not_prolong_another_entry, source=ENTRIES),
+        of_map("a read does not prolong the TTL of an entry", a_read_does_not_prolong_an_entry),
     ),
 )

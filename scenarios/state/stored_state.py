@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterator
 
 from conformance.model.equivalence import Equivalence
 from conformance.model.feature import Feature
-from conformance.model.perturbation import INTERLEAVE, MERGE, RECOVERIES, RENAME, RESTART, RESUME, RETRY, SPLIT
+from conformance.model.perturbation import INTERLEAVE, MERGE, RECOVERIES, RENAME, SPLIT
 from conformance.model.program import Cell, Emit, JobKind, Program, State, Timers
 from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
 from conformance.model.schedule import Event
 from conformance.model.values import Json
+from conformance.scenarios.shared import survives
 
 READER = "https://spark.apache.org/docs/4.0.0/streaming/structured-streaming-state-data-source.html"
 ENTIRE = Source(
@@ -108,19 +109,6 @@ SCENARIO = Scenario(
         Guarantee("the reader finds a cell once", "three cells", once, needs=READABLE),
         Guarantee("the reader finds nothing in a cell that was emptied", "three cells", gone, needs=READABLE),
         Guarantee("the reader finds nothing where nothing was written", "three cells", never_there, needs=READABLE),
-        Guarantee(
-            "the reader finds the same after a restart",
-            "three cells",
-            same_under=(RESTART,),
-            alike=Equivalence.IDENTICAL,
-            needs=READABLE,
-        ),
-        Guarantee(
-            "the reader finds the same after a failure in a bundle",
-            "three cells",
-            same_under=(RETRY, RESUME),
-            alike=Equivalence.IDENTICAL,
-            needs=READABLE,
-        ),
+        *survives("the reader finds", "three cells", needs=READABLE),
     ),
 )

@@ -12,22 +12,13 @@ import itertools
 from collections.abc import Iterator
 
 from conformance.model.equivalence import Equivalence
-from conformance.model.perturbation import (
-    BUNDLINGS,
-    INTERLEAVE,
-    RECOVERIES,
-    RENAMINGS,
-    REORDERINGS,
-    RESTART,
-    RESUME,
-    RETRY,
-    UNRELATED_KEY,
-)
+from conformance.model.perturbation import BUNDLINGS, INTERLEAVE, RECOVERIES, RENAMINGS, REORDERINGS, UNRELATED_KEY
 from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
-from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
+from conformance.model.scenario import Domain, Finding, Observation, Scenario, promise
 from conformance.model.schedule import Event
 from conformance.model.trace import Emission
 from conformance.scenarios.documents import BEAM_BLOG
+from conformance.scenarios.shared import about, survives
 
 FAR = 10
 """A reading is an anomaly if it is further than this from the mean of the readings before it."""
@@ -120,6 +111,8 @@ def the_last_report_has_all_readings(run: Observation) -> Iterator[Finding]:
         yield reports[-1:] == [wanted] or f"the readings of key {key} are {readings}, its last report is {reports[-1:]}"
 
 
+of_predictions = about("predictions")
+
 SCENARIO = Scenario(
     name="anomaly detection",
     summary=f"Predict whether a reading is further than {FAR} from the mean before it; put out what changed.",
@@ -130,26 +123,16 @@ SCENARIO = Scenario(
         | promise((INTERLEAVE, *BUNDLINGS, *RECOVERIES, *RENAMINGS), Equivalence.IDENTICAL)
     },
     guarantees=(
-        Guarantee("the first reading gives a prediction", "predictions", the_first_reading_gives_a_prediction),
-        Guarantee(
-            "a prediction is put out only when it changed", "predictions", only_when_it_changed, source=BEAM_CHANGED
+        of_predictions("the first reading gives a prediction", the_first_reading_gives_a_prediction),
+        of_predictions("a prediction is put out only when it changed", only_when_it_changed, source=BEAM_CHANGED),
+        of_predictions("the predictions follow the readings in the order of their delivery", follows_the_readings),
+        of_predictions("sensors do not share a model", sensors_do_not_share_a_model, source=BEAM_KEY),
+        of_predictions("the last report has every reading", the_last_report_has_all_readings),
+        of_predictions(
+            "the predictions of a sensor ignore other sensors", same_under=(INTERLEAVE, UNRELATED_KEY), source=BEAM_KEY
         ),
-        Guarantee(
-            "the predictions follow the readings in the order of their delivery", "predictions", follows_the_readings
-        ),
-        Guarantee("sensors do not share a model", "predictions", sensors_do_not_share_a_model, source=BEAM_KEY),
-        Guarantee("the last report has every reading", "predictions", the_last_report_has_all_readings),
-        Guarantee(
-            "the predictions of a sensor ignore other sensors",
-            "predictions",
-            same_under=(INTERLEAVE, UNRELATED_KEY),
-            source=BEAM_KEY,
-        ),
-        Guarantee(
-            "the last report ignores order", "predictions", same_under=REORDERINGS, alike=Equivalence.SAME_FINAL_VALUE
-        ),
-        Guarantee("predictions ignore bundling", "predictions", same_under=BUNDLINGS),
-        Guarantee("predictions are the same after a restart", "predictions", same_under=(RESTART,)),
-        Guarantee("predictions are the same after a failure in a bundle", "predictions", same_under=(RETRY, RESUME)),
+        of_predictions("the last report ignores order", same_under=REORDERINGS, alike=Equivalence.SAME_FINAL_VALUE),
+        of_predictions("predictions ignore bundling", same_under=BUNDLINGS),
+        *survives("predictions are", "predictions"),
     ),
 )

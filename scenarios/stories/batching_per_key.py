@@ -9,12 +9,13 @@ from collections.abc import Iterator
 
 from conformance.model.equivalence import Equivalence
 from conformance.model.feature import Feature
-from conformance.model.perturbation import BUNDLINGS, INTERLEAVE, RECOVERIES, RENAMINGS, RESTART, RESUME, RETRY
+from conformance.model.perturbation import BUNDLINGS, INTERLEAVE, RECOVERIES, RENAMINGS
 from conformance.model.program import Cell, Emit, FixedWindows, Program, State, Timer, Timers
-from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
+from conformance.model.scenario import Domain, Finding, Observation, Scenario, Source, promise
 from conformance.model.schedule import Arrival, Event
 from conformance.model.trace import Emission
 from conformance.scenarios.documents import DROPPED_AS_LATE
+from conformance.scenarios.shared import about, each_once, survives, where_the_watermark_moves
 
 WINDOW = FixedWindows(size=10_000)
 
@@ -76,11 +77,7 @@ def names(batch: list[Arrival]) -> str:
     return ", ".join(arrival.event.id for arrival in batch)
 
 
-def in_exactly_one_batch(run: Observation) -> Iterator[Finding]:
-    found = [event for _, ids in run.tagged("batch") for event in ids]
-    for arrival in run.on_time:
-        times = found.count(arrival.event.id)
-        yield times == 1 or f"{arrival.event.id} is in batches {times} times"
+in_exactly_one_batch = each_once("batch", "is in batches {} times")
 
 
 def not_larger_than_the_size(run: Observation) -> Iterator[Finding]:
@@ -98,10 +95,8 @@ def a_full_batch_comes_out_at_once(run: Observation) -> Iterator[Finding]:
             )
 
 
+@where_the_watermark_moves
 def the_rest_comes_out_at_the_end(run: Observation) -> Iterator[Finding]:
-    """Exercised where the watermark moves more than once; with one move there is no other step to come out in."""
-    if len(run.case.schedule.advances) < 3:
-        return
     for emission, batch in batches_in_time(run):
         if len(batch) < SIZE:
             due = {run.case.schedule.due(WINDOW.expiry(arrival.event.event_time)) for arrival in batch}
@@ -161,6 +156,8 @@ def late_elements_are_in_no_batch(run: Observation) -> Iterator[Finding]:
 
 DRIVEN = frozenset({Feature.WATERMARK})
 
+of_batches = about("batches")
+
 SCENARIO = Scenario(
     name="batching per key",
     summary=f"Gather the elements of a key and window into batches of {SIZE}; the rest comes out at the window's end.",
@@ -175,43 +172,25 @@ SCENARIO = Scenario(
         "batches": promise((INTERLEAVE, *BUNDLINGS, *RECOVERIES, *RENAMINGS), Equivalence.SAME_MULTISET),
     },
     guarantees=(
-        Guarantee("every on-time element is in exactly one batch", "batches", in_exactly_one_batch),
-        Guarantee("no batch is larger than the size", "batches", not_larger_than_the_size, source=BEAM_FULL),
-        Guarantee(
-            "a full batch comes out with its last element",
-            "batches",
-            a_full_batch_comes_out_at_once,
-            source=BEAM_FULL,
-        ),
-        Guarantee(
+        of_batches("every on-time element is in exactly one batch", in_exactly_one_batch),
+        of_batches("no batch is larger than the size", not_larger_than_the_size, source=BEAM_FULL),
+        of_batches("a full batch comes out with its last element", a_full_batch_comes_out_at_once, source=BEAM_FULL),
+        of_batches(
             "a batch that is not full comes out when its window ends, not before",
-            "batches",
             the_rest_comes_out_at_the_end,
             needs=DRIVEN,
         ),
-        Guarantee("at most one batch of a window is not full", "batches", one_rest_in_a_window, source=BEAM_BUNDLES),
-        Guarantee("a batch keeps the order of arrival", "batches", in_order_of_arrival),
-        Guarantee("keys do not share a batch", "batches", keys_do_not_share_a_batch, source=BEAM_KEYS),
-        Guarantee("windows do not share a batch", "batches", windows_do_not_share_a_batch, source=BEAM_WINDOWS),
-        Guarantee(
+        of_batches("at most one batch of a window is not full", one_rest_in_a_window, source=BEAM_BUNDLES),
+        of_batches("a batch keeps the order of arrival", in_order_of_arrival),
+        of_batches("keys do not share a batch", keys_do_not_share_a_batch, source=BEAM_KEYS),
+        of_batches("windows do not share a batch", windows_do_not_share_a_batch, source=BEAM_WINDOWS),
+        of_batches(
             "an element past the end of its window is in no batch",
-            "batches",
             late_elements_are_in_no_batch,
             source=DROPPED_AS_LATE,
             needs=DRIVEN,
         ),
-        Guarantee("batches ignore bundling", "batches", same_under=BUNDLINGS, alike=Equivalence.SAME_MULTISET),
-        Guarantee(
-            "batches are the same after a restart",
-            "batches",
-            same_under=(RESTART,),
-            alike=Equivalence.SAME_MULTISET,
-        ),
-        Guarantee(
-            "batches are the same after a failure in a bundle",
-            "batches",
-            same_under=(RETRY, RESUME),
-            alike=Equivalence.SAME_MULTISET,
-        ),
+        of_batches("batches ignore bundling", same_under=BUNDLINGS, alike=Equivalence.SAME_MULTISET),
+        *survives("batches are", "batches", Equivalence.SAME_MULTISET),
     ),
 )

@@ -13,12 +13,13 @@ from collections.abc import Iterator
 
 from conformance.model.equivalence import Equivalence
 from conformance.model.feature import Feature
-from conformance.model.perturbation import BUNDLINGS, RECOVERIES, RENAMINGS, REORDERINGS, RESTART, RESUME, RETRY
+from conformance.model.perturbation import BUNDLINGS, RECOVERIES, RENAMINGS, REORDERINGS
 from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
 from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
 from conformance.model.schedule import Arrival, Event
 from conformance.model.trace import Emission
 from conformance.scenarios.documents import SCOPED
+from conformance.scenarios.shared import each_once, in_its_step, survives, where_the_watermark_moves
 from conformance.scenarios.stories.session_timeout import BEAM_SESSIONS, GAP, SPARK_SESSIONS
 
 
@@ -60,11 +61,7 @@ def names(trail: list[Arrival]) -> str:
     return ", ".join(arrival.event.id for arrival in trail)
 
 
-def in_one_trail(run: Observation) -> Iterator[Finding]:
-    found = [id for _, ids in run.tagged("trail") for id in ids]
-    for arrival in run.on_time:
-        times = found.count(arrival.event.id)
-        yield times == 1 or f"{arrival.event.id} is in trails {times} times"
+in_one_trail = each_once("trail", "is in trails {} times")
 
 
 def in_order_of_event_time(run: Observation) -> Iterator[Finding]:
@@ -93,16 +90,11 @@ def closer_than_the_gap_share_a_trail(run: Observation) -> Iterator[Finding]:
                 yield together or f"{one.id} and {two.id}, {gap} ms apart, share no trail"
 
 
+@where_the_watermark_moves
 def comes_out_when_the_session_has_ended(run: Observation) -> Iterator[Finding]:
-    """Exercised where the watermark moves more than once; with one move there is no other step to come out in."""
-    if len(run.case.schedule.advances) < 3:
-        return
     for emission, trail in trails(run):
-        due = run.case.schedule.due(max(arrival.event.event_time for arrival in trail) + GAP)
-        yield (
-            emission.step == due
-            or f"the trail {names(trail)} is due in step {due} and came out in step {emission.step}"
-        )
+        end = max(arrival.event.event_time for arrival in trail) + GAP
+        yield in_its_step(run, f"the trail {names(trail)}", end, emission.step)
 
 
 def users_do_not_share_a_trail(run: Observation) -> Iterator[Finding]:
@@ -140,7 +132,6 @@ SCENARIO = Scenario(
         Guarantee(
             "trails ignore the order of arrival", "trails", same_under=REORDERINGS, alike=Equivalence.SAME_MULTISET
         ),
-        Guarantee("trails are the same after a restart", "trails", same_under=(RESTART,)),
-        Guarantee("trails are the same after a failure in a bundle", "trails", same_under=(RETRY, RESUME)),
+        *survives("trails are", "trails"),
     ),
 )

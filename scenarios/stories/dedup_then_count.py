@@ -13,22 +13,13 @@ from collections.abc import Iterator
 
 from conformance.model.equivalence import Equivalence
 from conformance.model.feature import Feature
-from conformance.model.perturbation import (
-    BUNDLINGS,
-    RECOVERIES,
-    REDELIVER,
-    RENAMINGS,
-    REORDERINGS,
-    RESTART,
-    RESUME,
-    RETRY,
-    SINGLES,
-)
+from conformance.model.perturbation import BUNDLINGS, RECOVERIES, REDELIVER, RENAMINGS, REORDERINGS, SINGLES
 from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
 from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
 from conformance.model.schedule import Arrival, Event
 from conformance.model.values import Json
 from conformance.scenarios.documents import SPARK_GUIDE
+from conformance.scenarios.shared import survives
 from conformance.scenarios.stories.windowed_counting import (
     BEAM_AT_THE_END,
     BEAM_ONCE,
@@ -165,14 +156,6 @@ SCENARIO = Scenario(
             alike=Equivalence.SAME_MULTISET,
             source=SPARK_DEDUP,
         ),
-        Guarantee(
-            "counts are the same after a restart", "counts", same_under=(RESTART,), alike=Equivalence.SAME_MULTISET
-        ),
-        Guarantee(
-            "counts are the same after a failure in a bundle",
-            "counts",
-            same_under=(RETRY, RESUME),
-            alike=Equivalence.SAME_MULTISET,
-        ),
+        *survives("counts are", "counts", Equivalence.SAME_MULTISET),
     ),
 )

@@ -13,9 +13,10 @@ from conformance.model.equivalence import Equivalence
 from conformance.model.feature import Feature
 from conformance.model.perturbation import BUNDLINGS, RECOVERIES, REDELIVER, RENAMINGS, SINGLES
 from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
-from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
+from conformance.model.scenario import Domain, Finding, Observation, Scenario, Source, promise
 from conformance.model.schedule import Arrival, Event
 from conformance.model.values import spelled
+from conformance.scenarios.shared import about
 
 HORIZON = 10_000
 
@@ -162,6 +163,8 @@ def state_for_old_ids_goes_away(run: Observation) -> Iterator[Finding]:
 
 BEYOND = frozenset({Feature.SEVERAL_BUNDLES, Feature.WATERMARK})
 
+of_dedup = about("dedup")
+
 SCENARIO = Scenario(
     name="dedup within watermark",
     summary=f"Drop the duplicates of an id until the watermark has passed its first arrival by {HORIZON} ms.",
@@ -175,49 +178,34 @@ SCENARIO = Scenario(
     },
     stable_under={"dedup": promise((*BUNDLINGS, *RECOVERIES, *RENAMINGS, REDELIVER), Equivalence.IDENTICAL)},
     guarantees=(
-        Guarantee("the first arrival is emitted", "dedup", the_first_arrival_is_emitted, source=SPARK_DEDUP),
-        Guarantee(
+        of_dedup("the first arrival is emitted", the_first_arrival_is_emitted, source=SPARK_DEDUP),
+        of_dedup(
             "an element comes out no more often than it arrived, in its step, under its key",
-            "dedup",
             comes_out_once_where_it_arrives,
         ),
-        Guarantee(
+        of_dedup(
             "a duplicate in the same bundle is dropped",
-            "dedup",
             dropped_in_the_same_bundle,
             source=SPARK_DEDUP,
             vacuous_under=(SINGLES,),
         ),
-        Guarantee(
+        of_dedup(
             "a duplicate in a later bundle is dropped",
-            "dedup",
             dropped_in_a_later_bundle,
             source=SPARK_DEDUP,
             needs=frozenset({Feature.SEVERAL_BUNDLES}),
         ),
-        Guarantee(
+        of_dedup(
             "a duplicate is dropped after the watermark moved within the horizon",
-            "dedup",
             dropped_within_the_horizon,
             source=SPARK_DEDUP,
             needs=BEYOND,
         ),
-        Guarantee(
-            "a duplicate with another event time is dropped",
-            "dedup",
-            dropped_with_another_event_time,
-            source=SPARK_DEDUP,
+        of_dedup("a duplicate with another event time is dropped", dropped_with_another_event_time, source=SPARK_DEDUP),
+        of_dedup("after the horizon an on-time id is accepted again", accepted_again_after_the_horizon, needs=BEYOND),
+        of_dedup(
+            "a duplicate behind the watermark is dropped", a_late_duplicate_is_dropped, source=SPARK_LATE, needs=BEYOND
         ),
-        Guarantee(
-            "after the horizon an on-time id is accepted again", "dedup", accepted_again_after_the_horizon, needs=BEYOND
-        ),
-        Guarantee(
-            "a duplicate behind the watermark is dropped",
-            "dedup",
-            a_late_duplicate_is_dropped,
-            source=SPARK_LATE,
-            needs=BEYOND,
-        ),
-        Guarantee("state for an old id goes away when its horizon has passed", "dedup", state_for_old_ids_goes_away),
+        of_dedup("state for an old id goes away when its horizon has passed", state_for_old_ids_goes_away),
     ),
 )

@@ -12,10 +12,11 @@ from collections.abc import Iterator
 
 from conformance.model.equivalence import Equivalence
 from conformance.model.feature import Feature
-from conformance.model.perturbation import BUNDLINGS, FINER, RECOVERIES, RENAMINGS, REORDERINGS, RESTART, RESUME, RETRY
+from conformance.model.perturbation import BUNDLINGS, FINER, RECOVERIES, RENAMINGS, REORDERINGS
 from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
 from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
 from conformance.model.schedule import Event
+from conformance.scenarios.shared import in_its_step, survives, where_the_watermark_moves
 
 JAVADOC = (
     "https://beam.apache.org/releases/javadoc/current/org/apache/beam/sdk/transforms/DoFn.RequiresTimeSortedInput.html"
@@ -94,15 +95,12 @@ def not_before_the_watermark(run: Observation) -> Iterator[Finding]:
         yield reached >= times[id] or f"{id}, of {times[id]}, came out at the watermark {reached}"
 
 
+@where_the_watermark_moves
 def in_the_first_advance_that_passes_it(run: Observation) -> Iterator[Finding]:
-    """Exercised where the watermark moves more than once; with one move there is no other step to come out in."""
-    if len(run.case.schedule.advances) < 3:
-        return
     times = {arrival.event.id: arrival.event.event_time for arrival in run.on_time}
     for emission, id in run.tagged("id"):
         if id in times:
-            due = run.case.schedule.due(times[id])
-            yield emission.step == due or f"{id} is due in step {due} and came out in step {emission.step}"
+            yield in_its_step(run, id, times[id], emission.step)
 
 
 SCENARIO = Scenario(
@@ -129,7 +127,6 @@ SCENARIO = Scenario(
             needs=frozenset({Feature.WATERMARK}),
         ),
         Guarantee("the order of arrival does not matter", "sorted", same_under=REORDERINGS),
-        Guarantee("the order is the same after a restart", "sorted", same_under=(RESTART,)),
-        Guarantee("the order is the same after a failure in a bundle", "sorted", same_under=(RETRY, RESUME)),
+        *survives("the order is", "sorted"),
     ),
 )

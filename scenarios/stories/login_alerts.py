@@ -18,9 +18,6 @@ from conformance.model.perturbation import (
     RECOVERIES,
     RENAMINGS,
     REORDERINGS,
-    RESTART,
-    RESUME,
-    RETRY,
     UNRELATED_KEY,
     WATERMARKINGS,
 )
@@ -29,6 +26,7 @@ from conformance.model.scenario import Domain, Finding, Guarantee, Observation, 
 from conformance.model.schedule import Event
 from conformance.model.values import Json
 from conformance.scenarios.documents import SCOPED
+from conformance.scenarios.shared import each_once, survives
 
 KEPT = 3
 """How many logins of a user the program keeps."""
@@ -88,11 +86,7 @@ def taken(run: Observation) -> Iterator[Taken]:
                 before = sorted([*before, login])[-KEPT:]
 
 
-def every_login_is_checked_once(run: Observation) -> Iterator[Finding]:
-    checked = [value["login"] for value in run.values("login")]
-    for arrival in run.on_time:
-        times = checked.count(arrival.event.id)
-        yield times == 1 or f"{arrival.event.id} was checked {times} times"
+every_login_is_checked_once = each_once("login", "was checked {} times")
 
 
 def no_more_are_kept(run: Observation) -> Iterator[Finding]:
@@ -156,7 +150,6 @@ SCENARIO = Scenario(
             same_under=REORDERINGS,
             alike=Equivalence.SAME_FINAL_VALUE,
         ),
-        Guarantee("alerts are the same after a restart", "alerts", same_under=(RESTART,)),
-        Guarantee("alerts are the same after a failure in a bundle", "alerts", same_under=(RETRY, RESUME)),
+        *survives("alerts are", "alerts"),
     ),
 )

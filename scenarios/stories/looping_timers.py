@@ -13,12 +13,13 @@ from dataclasses import dataclass, field
 
 from conformance.model.equivalence import Equivalence
 from conformance.model.feature import Feature
-from conformance.model.perturbation import FINER, INTERLEAVE, RECOVERIES, RENAMINGS, RESTART, RESUME, RETRY
+from conformance.model.perturbation import FINER, INTERLEAVE, RECOVERIES, RENAMINGS
 from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
 from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
 from conformance.model.schedule import Event
 from conformance.model.trace import Emission
 from conformance.scenarios.documents import REGISTER_IN_CALLBACKS
+from conformance.scenarios.shared import survives
 
 PERIOD = 3_000
 TICKS = 2
@@ -174,12 +175,6 @@ SCENARIO = Scenario(
             starts_again,
             needs=frozenset({Feature.WATERMARK}),
         ),
-        Guarantee("ticks are the same after a restart", "loop", same_under=(RESTART,), alike=Equivalence.SAME_MULTISET),
-        Guarantee(
-            "ticks are the same after a failure in a bundle",
-            "loop",
-            same_under=(RETRY, RESUME),
-            alike=Equivalence.SAME_MULTISET,
-        ),
+        *survives("ticks are", "loop", Equivalence.SAME_MULTISET),
     ),
 )

@@ -15,11 +15,12 @@ from collections.abc import Iterator
 
 from conformance.model.equivalence import Equivalence
 from conformance.model.feature import Feature
-from conformance.model.perturbation import REORDERINGS, RESTART, RESUME, RETRY
+from conformance.model.perturbation import REORDERINGS
 from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
 from conformance.model.scenario import Finding, Guarantee, Observation, Scenario
 from conformance.model.schedule import Event
 from conformance.scenarios.documents import SPARK_GUIDE
+from conformance.scenarios.shared import about, in_its_step, survives
 from conformance.scenarios.stories.stream_join import BOUND, LEFT, RIGHT, ROWS, SAME, InnerJoin, matching
 from conformance.scenarios.stories.windowed_counting import WINDOW, Of, counts, not_before_its_end
 
@@ -150,9 +151,11 @@ def in_the_first_advance_that_reaches_its_end(run: Observation) -> Iterator[Find
     if len(run.case.schedule.advances) < 3 or len(run.on_time) < len(run.arrivals):
         return
     for of, emitted in counts(run).items():
-        due, last = run.case.schedule.due(of[1] + WINDOW.size), emitted[-1].step
-        yield last == due or f"{_named(of)} is due in step {due} and came out in step {last}"
+        yield in_its_step(run, _named(of), of[1] + WINDOW.size, emitted[-1].step)
 
+
+of_joined_windows = about("joined windows")
+of_counted_pairs = about("counted pairs")
 
 SCENARIO = Scenario(
     name="operators in a row",
@@ -162,43 +165,24 @@ SCENARIO = Scenario(
     domain={"joined windows": ROWS, "counted pairs": ROWS},
     stable_under={"joined windows": SAME, "counted pairs": SAME},
     guarantees=(
-        Guarantee(
-            "both counts of a window come out, once",
-            "joined windows",
-            both_counts_come_out,
-            source=SPARK_WINDOWS_JOINED,
-        ),
-        Guarantee("no window counts more than it got", "joined windows", no_count_is_too_high),
-        Guarantee(
-            "a window with elements of one side does not come out", "joined windows", one_side_alone_does_not_come_out
-        ),
-        Guarantee("joined windows do not come out before their end", "joined windows", not_before_its_end),
-        Guarantee(
+        of_joined_windows("both counts of a window come out, once", both_counts_come_out, source=SPARK_WINDOWS_JOINED),
+        of_joined_windows("no window counts more than it got", no_count_is_too_high),
+        of_joined_windows("a window with elements of one side does not come out", one_side_alone_does_not_come_out),
+        of_joined_windows("joined windows do not come out before their end", not_before_its_end),
+        of_joined_windows(
             "joined windows come out in the first advance that reaches their end",
-            "joined windows",
             in_the_first_advance_that_reaches_its_end,
             needs=frozenset({Feature.WATERMARK}),
         ),
-        Guarantee("every pair is counted", "counted pairs", every_pair_is_counted, source=SPARK_PAIRS_COUNTED),
-        Guarantee("nothing but pairs is counted", "counted pairs", nothing_else_is_counted),
-        Guarantee("a window of pairs comes out once", "counted pairs", comes_out_once),
-        Guarantee("a window of pairs does not come out before its end", "counted pairs", not_before_its_end),
+        of_counted_pairs("every pair is counted", every_pair_is_counted, source=SPARK_PAIRS_COUNTED),
+        of_counted_pairs("nothing but pairs is counted", nothing_else_is_counted),
+        of_counted_pairs("a window of pairs comes out once", comes_out_once),
+        of_counted_pairs("a window of pairs does not come out before its end", not_before_its_end),
         *(
             guarantee
             for program in ("joined windows", "counted pairs")
             for guarantee in (
-                Guarantee(
-                    f"{program} are the same after a restart",
-                    program,
-                    same_under=(RESTART,),
-                    alike=Equivalence.SAME_MULTISET,
-                ),
-                Guarantee(
-                    f"{program} are the same after a failure in a bundle",
-                    program,
-                    same_under=(RETRY, RESUME),
-                    alike=Equivalence.SAME_MULTISET,
-                ),
+                *survives(f"{program} are", program, Equivalence.SAME_MULTISET),
                 Guarantee(f"{program} ignore order", program, same_under=REORDERINGS, alike=Equivalence.SAME_MULTISET),
             )
         ),

@@ -6,20 +6,12 @@ from collections import Counter
 from collections.abc import Iterator
 
 from conformance.model.equivalence import Equivalence
-from conformance.model.perturbation import (
-    BUNDLINGS,
-    RECOVERIES,
-    RENAMINGS,
-    REORDERINGS,
-    RESTART,
-    RESUME,
-    RETRY,
-    WATERMARKINGS,
-)
+from conformance.model.perturbation import BUNDLINGS, RECOVERIES, RENAMINGS, REORDERINGS, WATERMARKINGS
 from conformance.model.program import Cell, Emit, Program, State, Timers
 from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
 from conformance.model.schedule import Event
 from conformance.scenarios.documents import ARBITRARY_ORDER
+from conformance.scenarios.shared import survives
 
 
 class CountPerKey(Program):
@@ -90,8 +82,7 @@ SCENARIO = Scenario(
             alike=Equivalence.SAME_FINAL_VALUE,
             source=ARBITRARY_ORDER,
         ),
-        Guarantee("counts are the same after a restart", "count", same_under=(RESTART,)),
-        Guarantee("counts are the same after a failure in a bundle", "count", same_under=(RETRY, RESUME)),
+        *survives("counts are", "count"),
         Guarantee(
             "the final count ignores bundling", "count", same_under=BUNDLINGS, alike=Equivalence.SAME_FINAL_VALUE
         ),

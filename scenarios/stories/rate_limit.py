@@ -3,27 +3,18 @@ others."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from conformance.model.equivalence import Equivalence
 from conformance.model.feature import Feature
-from conformance.model.perturbation import (
-    BUNDLINGS,
-    INTERLEAVE,
-    RECOVERIES,
-    RENAMINGS,
-    REORDERINGS,
-    RESTART,
-    RESUME,
-    RETRY,
-    WATERMARKINGS,
-)
-from conformance.model.program import Cell, Emit, FixedWindows, Program, State, Timers
+from conformance.model.perturbation import BUNDLINGS, INTERLEAVE, RECOVERIES, RENAMINGS, REORDERINGS, WATERMARKINGS
+from conformance.model.program import Cell, Emit, Program, State, Timers
 from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
 from conformance.model.schedule import Arrival, Event
 from conformance.scenarios.documents import ARBITRARY_ORDER, SCOPED
-
-WINDOW = FixedWindows(size=10_000)
+from conformance.scenarios.shared import Predicate, each_once, survives
+from conformance.scenarios.stories.windowed_counting import WINDOW, Of, windows
 
 LIMIT = 2
 """How many calls of a user the program allows in a window."""
@@ -41,25 +32,13 @@ class LimitRate(Program):
         emit({"call": event.id, "allowed": allowed})
 
 
-def windows(run: Observation) -> dict[tuple[str, int], list[Arrival]]:
-    """(user, start of the window in ms) -> the calls in it, in order of delivery."""
-    found: dict[tuple[str, int], list[Arrival]] = {}
-    for arrival in run.arrivals:
-        found.setdefault((arrival.event.key, WINDOW.start(arrival.event.event_time)), []).append(arrival)
-    return found
-
-
 def answers(run: Observation, calls: list[Arrival]) -> list[bool]:
     """Whether each call was allowed, in the order in which the engine took them."""
     ids = {call.event.id for call in calls}
     return [e.value["allowed"] for e in run.of_key(calls[0].event.key) if e.value["call"] in ids]
 
 
-def every_call_gets_one_answer(run: Observation) -> Iterator[Finding]:
-    answered = [value["call"] for value in run.values("call")]
-    for arrival in run.on_time:
-        times = answered.count(arrival.event.id)
-        yield times == 1 or f"{arrival.event.id} got {times} answers"
+every_call_gets_one_answer = each_once("call", "got {} answers")
 
 
 def no_more_than_the_limit(run: Observation) -> Iterator[Finding]:
@@ -70,7 +49,7 @@ def no_more_than_the_limit(run: Observation) -> Iterator[Finding]:
             yield allowed <= LIMIT or f"{allowed} calls of key {key} were allowed in the window from {start}"
 
 
-def answered(run: Observation) -> dict[tuple[str, int], list[Arrival]]:
+def answered(run: Observation) -> dict[Of, list[Arrival]]:
     """The windows whose calls all got an answer. Another guarantee asks about missing answers."""
     given = {value["call"] for value in run.values("call")}
     return {of: calls for of, calls in windows(run).items() if all(call.event.id in given for call in calls)}
@@ -100,30 +79,25 @@ def refused_when_the_quota_is_used_up(run: Observation) -> Iterator[Finding]:
         )
 
 
-def the_quota_starts_anew(run: Observation) -> Iterator[Finding]:
-    """Exercised where a user has calls in several windows. Each window has a quota of its own."""
-    found = answered(run)
-    for (key, start), calls in found.items():
-        if sum(other == key for other, _ in found) > 1:
-            wanted, allowed = min(LIMIT, len(calls)), sum(answers(run, calls))
-            yield (
-                allowed == wanted
-                or f"{allowed} of {len(calls)} calls of key {key} were allowed in the window from {start}, beside "
-                "other windows"
-            )
+def _quota_of_its_own(place: int, others: str) -> Predicate:
+    """Exercised where several windows (key, start) have this ``place`` in common. Each has a quota of its own."""
+
+    def predicate(run: Observation) -> Iterator[Finding]:
+        found = answered(run)
+        alike = Counter(of[place] for of in found)
+        for of, calls in found.items():
+            if alike[of[place]] > 1:
+                wanted, allowed = min(LIMIT, len(calls)), sum(answers(run, calls))
+                yield allowed == wanted or (
+                    f"{allowed} of {len(calls)} calls of key {of[0]} were allowed in the window from {of[1]}, beside "
+                    f"other {others}"
+                )
+
+    return predicate
 
 
-def users_do_not_share_a_quota(run: Observation) -> Iterator[Finding]:
-    """Exercised where several users have calls in one window."""
-    found = answered(run)
-    for (key, start), calls in found.items():
-        if sum(other == start for _, other in found) > 1:
-            wanted, allowed = min(LIMIT, len(calls)), sum(answers(run, calls))
-            yield (
-                allowed == wanted
-                or f"{allowed} of {len(calls)} calls of key {key} were allowed in the window from {start}, beside "
-                "other users"
-            )
+the_quota_starts_anew = _quota_of_its_own(0, "windows")
+users_do_not_share_a_quota = _quota_of_its_own(1, "users")
 
 
 WINDOWED = frozenset({Feature.FIXED_WINDOWS})
@@ -155,14 +129,6 @@ SCENARIO = Scenario(
             alike=Equivalence.SAME_UP_TO_RELABELLING,
             source=ARBITRARY_ORDER,
         ),
-        Guarantee(
-            "answers are the same after a restart", "calls", same_under=(RESTART,), alike=Equivalence.SAME_MULTISET
-        ),
-        Guarantee(
-            "answers are the same after a failure in a bundle",
-            "calls",
-            same_under=(RETRY, RESUME),
-            alike=Equivalence.SAME_MULTISET,
-        ),
+        *survives("answers are", "calls", Equivalence.SAME_MULTISET),
     ),
 )

@@ -12,12 +12,13 @@ from collections.abc import Iterator
 
 from conformance.model.equivalence import Equivalence
 from conformance.model.feature import Feature
-from conformance.model.perturbation import BUNDLINGS, RECOVERIES, RENAMINGS, REORDERINGS, RESTART, RESUME, RETRY
+from conformance.model.perturbation import BUNDLINGS, RECOVERIES, RENAMINGS, REORDERINGS
 from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
-from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
+from conformance.model.scenario import Domain, Finding, Observation, Scenario, promise
 from conformance.model.schedule import Arrival, Event
 from conformance.model.values import Json
 from conformance.scenarios.documents import BEAM_GUIDE, SPARK_GUIDE
+from conformance.scenarios.shared import about, in_its_step, in_order, survives, where_the_watermark_moves
 
 GAP = 10_000
 
@@ -131,18 +132,12 @@ def exactly_the_gap_apart_do_not_share(run: Observation) -> Iterator[Finding]:
     yield from _apart(run, range(GAP, GAP + 1))
 
 
+@where_the_watermark_moves
 def closes_when_the_watermark_passes(run: Observation) -> Iterator[Finding]:
-    """Exercised where the watermark moves more than once; with one move there is no other step to close in."""
-    if len(run.case.schedule.advances) < 3:
-        return
     times = {a.event.id: a.event.event_time for a in run.arrivals}
     for emission, ids in run.tagged("ids"):
-        last = max(times[event] for event in ids)
-        due = run.case.schedule.due(last + GAP)
-        yield (
-            emission.step == due
-            or f"the session of {', '.join(ids)} is due in step {due} and closed in step {emission.step}"
-        )
+        end = max(times[event] for event in ids) + GAP
+        yield in_its_step(run, f"the session of {', '.join(ids)}", end, emission.step, "closed")
 
 
 def bounds_are_those_of_its_events(run: Observation) -> Iterator[Finding]:
@@ -181,14 +176,7 @@ def a_bridge_merges(run: Observation) -> Iterator[Finding]:
                 yield bool(shared) or f"{bridge.event.id} connects {left.id} and {right.id}, which share no session"
 
 
-def close_in_order(run: Observation) -> Iterator[Finding]:
-    """Asks about sessions of a key that one advance closes."""
-    closed: dict[tuple[str, int], list[int]] = {}
-    for emission, end in run.tagged("end"):
-        closed.setdefault((emission.key, emission.step), []).append(end)
-    for (key, step), ends in closed.items():
-        if len(ends) > 1:
-            yield ends == sorted(ends) or f"in step {step} the sessions of key {key} came out with the ends {ends}"
+close_in_order = in_order("end", "the sessions of key {} came out with the ends {}")
 
 
 def a_cleared_timer_does_not_fire(run: Observation) -> Iterator[Finding]:
@@ -212,6 +200,8 @@ def a_cleared_timer_does_not_fire(run: Observation) -> Iterator[Finding]:
                 yield not fired or f"a timer of key {key} fired for {fired[0]}, where no session ends any more"
 
 
+of_sessions = about("sessions")
+
 SCENARIO = Scenario(
     name="session timeout",
     summary=f"Group the events of a key into sessions closed by {GAP} ms of inactivity in event time.",
@@ -227,46 +217,31 @@ SCENARIO = Scenario(
         "sessions": promise((*REORDERINGS, *BUNDLINGS, *RECOVERIES, *RENAMINGS), Equivalence.SAME_MULTISET),
     },
     guarantees=(
-        Guarantee("every on-time event is in exactly one session", "sessions", every_event_is_in_one_session),
-        Guarantee(
-            "events closer than the gap share a session",
-            "sessions",
-            closer_than_the_gap_share_one,
-            source=SPARK_SESSIONS,
-        ),
-        Guarantee(
+        of_sessions("every on-time event is in exactly one session", every_event_is_in_one_session),
+        of_sessions("events closer than the gap share a session", closer_than_the_gap_share_one, source=SPARK_SESSIONS),
+        of_sessions(
             "neighbours further apart than the gap do not share a session",
-            "sessions",
             further_apart_do_not_share,
             source=BEAM_SESSIONS,
         ),
-        Guarantee(
-            "neighbours exactly the gap apart do not share a session", "sessions", exactly_the_gap_apart_do_not_share
-        ),
-        Guarantee(
+        of_sessions("neighbours exactly the gap apart do not share a session", exactly_the_gap_apart_do_not_share),
+        of_sessions(
             "a session closes when the watermark passes its last event plus the gap, not before",
-            "sessions",
             closes_when_the_watermark_passes,
             source=SPARK_SESSIONS,
             needs=frozenset({Feature.WATERMARK}),
         ),
-        Guarantee(
-            "a session is told to last from its first event to the gap after its last",
-            "sessions",
-            bounds_are_those_of_its_events,
+        of_sessions(
+            "a session is told to last from its first event to the gap after its last", bounds_are_those_of_its_events
         ),
-        Guarantee("a session closes once", "sessions", closes_once),
-        Guarantee(
-            "an out-of-order event that connects two sessions merges them",
-            "sessions",
-            a_bridge_merges,
-            source=BEAM_SESSIONS,
+        of_sessions("a session closes once", closes_once),
+        of_sessions(
+            "an out-of-order event that connects two sessions merges them", a_bridge_merges, source=BEAM_SESSIONS
         ),
-        Guarantee("sessions of a key that close at once come out in order of their ends", "sessions", close_in_order),
-        Guarantee("a timer that was cleared does not fire", "sessions", a_cleared_timer_does_not_fire),
-        Guarantee("sessions ignore arrival order", "sessions", same_under=REORDERINGS, alike=Equivalence.SAME_MULTISET),
-        Guarantee("sessions are the same after a restart", "sessions", same_under=(RESTART,)),
-        Guarantee("sessions are the same after a failure in a bundle", "sessions", same_under=(RETRY, RESUME)),
-        Guarantee("sessions ignore bundling", "sessions", same_under=BUNDLINGS, alike=Equivalence.SAME_MULTISET),
+        of_sessions("sessions of a key that close at once come out in order of their ends", close_in_order),
+        of_sessions("a timer that was cleared does not fire", a_cleared_timer_does_not_fire),
+        of_sessions("sessions ignore arrival order", same_under=REORDERINGS, alike=Equivalence.SAME_MULTISET),
+        *survives("sessions are", "sessions"),
+        of_sessions("sessions ignore bundling", same_under=BUNDLINGS, alike=Equivalence.SAME_MULTISET),
     ),
 )

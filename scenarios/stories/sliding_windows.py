@@ -12,12 +12,13 @@ from collections.abc import Iterator
 
 from conformance.model.equivalence import Equivalence
 from conformance.model.feature import Feature
-from conformance.model.perturbation import BUNDLINGS, RECOVERIES, RENAMINGS, REORDERINGS, RESTART, RESUME, RETRY
+from conformance.model.perturbation import BUNDLINGS, RECOVERIES, RENAMINGS, REORDERINGS
 from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
 from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
 from conformance.model.schedule import Arrival, Event
 from conformance.model.trace import Emission
 from conformance.scenarios.documents import BEAM_GUIDE, SPARK_GUIDE
+from conformance.scenarios.shared import in_its_step, survives, where_the_watermark_moves
 from conformance.scenarios.stories.windowed_counting import BEAM_AT_THE_END, BEAM_ONCE, Of, counts
 
 SIZE = 10_000
@@ -111,17 +112,11 @@ def not_before_its_end(run: Observation) -> Iterator[Finding]:
         )
 
 
+@where_the_watermark_moves
 def in_the_first_advance_that_reaches_its_end(run: Observation) -> Iterator[Finding]:
-    """Exercised where the watermark moves more than once; with one move there is no other step to come out in."""
-    if len(run.case.schedule.advances) < 3:
-        return
     for (key, start), emitted in in_time(run):
-        due = run.case.schedule.due(start + SIZE)
         for emission in emitted:
-            yield (
-                emission.step == due
-                or f"the window from {start} of key {key} is due in step {due} and came out in step {emission.step}"
-            )
+            yield in_its_step(run, f"the window from {start} of key {key}", start + SIZE, emission.step)
 
 
 def empty_windows_do_not_come_out(run: Observation) -> Iterator[Finding]:
@@ -158,17 +153,6 @@ SCENARIO = Scenario(
         ),
         Guarantee("a window that covers nothing does not come out", "windows", empty_windows_do_not_come_out),
         Guarantee("window counts ignore order", "windows", same_under=REORDERINGS, alike=Equivalence.SAME_MULTISET),
-        Guarantee(
-            "window counts are the same after a restart",
-            "windows",
-            same_under=(RESTART,),
-            alike=Equivalence.SAME_MULTISET,
-        ),
-        Guarantee(
-            "window counts are the same after a failure in a bundle",
-            "windows",
-            same_under=(RETRY, RESUME),
-            alike=Equivalence.SAME_MULTISET,
-        ),
+        *survives("window counts are", "windows", Equivalence.SAME_MULTISET),
     ),
 )

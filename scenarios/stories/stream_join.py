@@ -9,17 +9,18 @@ Spark, a stream-stream join with a time range condition does the same.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import ClassVar
 
 from conformance.model.equivalence import Equivalence
 from conformance.model.feature import Feature
-from conformance.model.perturbation import BUNDLINGS, RECOVERIES, RENAMINGS, REORDERINGS, RESTART, RESUME, RETRY
+from conformance.model.perturbation import BUNDLINGS, RECOVERIES, RENAMINGS, REORDERINGS
 from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
 from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
 from conformance.model.schedule import Arrival, Event
 from conformance.model.trace import Emission
 from conformance.scenarios.documents import SPARK_GUIDE
+from conformance.scenarios.shared import Predicate, about, in_its_step, survives, where_the_watermark_moves
 
 LEFT, RIGHT = "left", "right"
 
@@ -200,9 +201,6 @@ def what_matches_nothing_does_not_come_out(run: Observation) -> Iterator[Finding
             yield arrival.event.id not in found or f"{arrival.event.id} matches nothing and came out"
 
 
-Predicate = Callable[[Observation], Iterator[Finding]]
-
-
 def unmatched_once(*sides: str) -> Predicate:
     def predicate(run: Observation) -> Iterator[Finding]:
         for side in sides:
@@ -258,19 +256,14 @@ def not_unmatched_before_the_bound(*sides: str) -> Predicate:
 
 
 def unmatched_in_the_first_advance_that_reaches_the_bound(*sides: str) -> Predicate:
-    """Exercised where the watermark moves more than once; with one move there is no other step to come out in."""
-
+    @where_the_watermark_moves
     def predicate(run: Observation) -> Iterator[Finding]:
-        if len(run.case.schedule.advances) < 3:
-            return
         for side in sides:
             found = unmatched(run, side)
             for arrival in rows(run, matched=False, side=side):
-                due = run.case.schedule.due(last_partner(arrival))
                 for emission in found.get(arrival.event.id, []):
-                    yield emission.step == due or (
-                        f"{arrival.event.id} is due in step {due} and was put out as unmatched in step {emission.step}"
-                    )
+                    name, time = arrival.event.id, last_partner(arrival)
+                    yield in_its_step(run, name, time, emission.step, "was put out as unmatched")
 
     return predicate
 
@@ -348,6 +341,9 @@ def outer(program: str, words: str, *sides: str) -> tuple[Guarantee, ...]:
     )
 
 
+of_inner = about("inner")
+of_left_outer = about("left outer")
+
 SCENARIO = Scenario(
     name="stream join",
     summary=f"Pair each left row of a key with the right rows that are at most {BOUND} ms later.",
@@ -356,65 +352,34 @@ SCENARIO = Scenario(
     # A pair comes out with whichever of its rows arrives later.
     stable_under=dict.fromkeys(PROGRAMS, SAME),
     guarantees=(
-        Guarantee("each matching pair comes out", "inner", each_matching_pair_comes_out, source=SPARK_MATCH),
-        Guarantee("a pair exactly at the bound comes out", "inner", a_pair_at_the_bound_comes_out),
-        Guarantee("no pair comes out twice", "inner", no_pair_comes_out_twice),
-        Guarantee("no pair outside of the time bounds comes out", "inner", no_pair_outside_of_the_bounds),
-        Guarantee("rows of different keys are not joined", "inner", keys_are_not_joined),
-        Guarantee(
-            "a row that matches nothing does not come out of an inner join",
-            "inner",
-            what_matches_nothing_does_not_come_out,
+        of_inner("each matching pair comes out", each_matching_pair_comes_out, source=SPARK_MATCH),
+        of_inner("a pair exactly at the bound comes out", a_pair_at_the_bound_comes_out),
+        of_inner("no pair comes out twice", no_pair_comes_out_twice),
+        of_inner("no pair outside of the time bounds comes out", no_pair_outside_of_the_bounds),
+        of_inner("rows of different keys are not joined", keys_are_not_joined),
+        of_inner(
+            "a row that matches nothing does not come out of an inner join", what_matches_nothing_does_not_come_out
         ),
-        Guarantee("an inner join ignores order", "inner", same_under=REORDERINGS, alike=Equivalence.SAME_MULTISET),
-        Guarantee(
-            "an inner join is the same after a restart",
-            "inner",
-            same_under=(RESTART,),
-            alike=Equivalence.SAME_MULTISET,
+        of_inner("an inner join ignores order", same_under=REORDERINGS, alike=Equivalence.SAME_MULTISET),
+        *survives("an inner join is", "inner", Equivalence.SAME_MULTISET),
+        of_left_outer(
+            "each matching pair comes out of an outer join", each_matching_pair_comes_out, source=SPARK_MATCH
         ),
-        Guarantee(
-            "an inner join is the same after a failure in a bundle",
-            "inner",
-            same_under=(RETRY, RESUME),
-            alike=Equivalence.SAME_MULTISET,
-        ),
-        Guarantee(
-            "each matching pair comes out of an outer join",
-            "left outer",
-            each_matching_pair_comes_out,
-            source=SPARK_MATCH,
-        ),
-        Guarantee("an unmatched left row comes out once", "left outer", unmatched_once(LEFT)),
-        Guarantee("a matched left row is never put out as unmatched", "left outer", matched_is_never_unmatched(LEFT)),
-        Guarantee(
-            "an unmatched right row does not come out of a left outer join", "left outer", unmatched_stays_in(RIGHT)
-        ),
-        Guarantee(
+        of_left_outer("an unmatched left row comes out once", unmatched_once(LEFT)),
+        of_left_outer("a matched left row is never put out as unmatched", matched_is_never_unmatched(LEFT)),
+        of_left_outer("an unmatched right row does not come out of a left outer join", unmatched_stays_in(RIGHT)),
+        of_left_outer(
             "a left row is not put out as unmatched before the bound has passed",
-            "left outer",
             not_unmatched_before_the_bound(LEFT),
             source=SPARK_DELAY,
         ),
-        Guarantee(
+        of_left_outer(
             "an unmatched left row comes out in the first advance that reaches the bound",
-            "left outer",
             unmatched_in_the_first_advance_that_reaches_the_bound(LEFT),
             needs=frozenset({Feature.WATERMARK}),
         ),
-        Guarantee("an outer join ignores order", "left outer", same_under=REORDERINGS, alike=Equivalence.SAME_MULTISET),
-        Guarantee(
-            "an outer join is the same after a restart",
-            "left outer",
-            same_under=(RESTART,),
-            alike=Equivalence.SAME_MULTISET,
-        ),
-        Guarantee(
-            "an outer join is the same after a failure in a bundle",
-            "left outer",
-            same_under=(RETRY, RESUME),
-            alike=Equivalence.SAME_MULTISET,
-        ),
+        of_left_outer("an outer join ignores order", same_under=REORDERINGS, alike=Equivalence.SAME_MULTISET),
+        *survives("an outer join is", "left outer", Equivalence.SAME_MULTISET),
         *outer("right outer", "right row", RIGHT),
         Guarantee(
             "an unmatched left row does not come out of a right outer join", "right outer", unmatched_stays_in(LEFT)

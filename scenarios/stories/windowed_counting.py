@@ -13,12 +13,13 @@ from collections.abc import Callable, Iterator
 
 from conformance.model.equivalence import Equivalence
 from conformance.model.feature import Feature
-from conformance.model.perturbation import BUNDLINGS, RECOVERIES, RENAMINGS, REORDERINGS, RESTART, RESUME, RETRY
+from conformance.model.perturbation import BUNDLINGS, RECOVERIES, RENAMINGS, REORDERINGS
 from conformance.model.program import Cell, Emit, FixedWindows, Program, State, Timer, Timers
-from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
+from conformance.model.scenario import Domain, Finding, Observation, Scenario, promise
 from conformance.model.schedule import Arrival, Event
 from conformance.model.trace import Emission
 from conformance.scenarios.documents import BEAM_GUIDE, DROPPED_AS_LATE, SPARK_GUIDE
+from conformance.scenarios.shared import about, in_order, survives, where_the_watermark_moves
 
 WINDOW = FixedWindows(size=10_000)
 REVISED = FixedWindows(size=10_000, allowed_lateness=5_000)
@@ -191,10 +192,8 @@ def not_before_its_end(run: Observation) -> Iterator[Finding]:
             )
 
 
+@where_the_watermark_moves
 def in_the_first_advance_that_reaches_its_end(run: Observation) -> Iterator[Finding]:
-    """Exercised where the watermark moves more than once; with one move there is no other step to come out in."""
-    if len(run.case.schedule.advances) < 3:
-        return
     for (key, start), emitted in in_time(run):
         due, last = run.case.schedule.due(start + WINDOW.size), emitted[-1].step
         yield last == due or f"the window from {start} of key {key} is due in step {due}, its last count is of {last}"
@@ -213,14 +212,7 @@ def late_elements_do_not_bring_it_out_again(run: Observation) -> Iterator[Findin
             )
 
 
-def come_out_in_order(run: Observation) -> Iterator[Finding]:
-    """Asks about windows of a key that one advance ends."""
-    ended: dict[tuple[str, int], list[int]] = {}
-    for emission, start in run.tagged("window"):
-        ended.setdefault((emission.key, emission.step), []).append(start)
-    for (key, step), starts in ended.items():
-        if len(starts) > 1:
-            yield starts == sorted(starts) or f"in step {step} the windows of key {key} came out as {starts}"
+come_out_in_order = in_order("window", "the windows of key {} came out as {}")
 
 
 def each_further_count_is_larger(run: Observation) -> Iterator[Finding]:
@@ -268,6 +260,9 @@ def too_late_elements_do_not_revise_the_count(run: Observation) -> Iterator[Find
 
 DRIVEN = frozenset({Feature.WATERMARK})
 
+of_windows = about("windows")
+of_revised = about("revised")
+
 SCENARIO = Scenario(
     name="windowed counting",
     summary=f"Count the elements of a key in each window of {WINDOW.size} ms, and emit the count at the window's end.",
@@ -290,75 +285,47 @@ SCENARIO = Scenario(
         "revised": promise((*RECOVERIES, *RENAMINGS), Equivalence.SAME_MULTISET),
     },
     guarantees=(
-        Guarantee(
-            "every on-time element is counted in its window",
-            "windows",
-            every_on_time_element_is_counted,
-            source=SPARK_COUNTED,
+        of_windows(
+            "every on-time element is counted in its window", every_on_time_element_is_counted, source=SPARK_COUNTED
         ),
-        Guarantee("a window counts no more elements than it got", "windows", no_more_than_it_got),
-        Guarantee(
-            "windows of a key do not share a count", "windows", windows_do_not_share_a_count, source=SPARK_WINDOWS
-        ),
-        Guarantee("a window comes out once", "windows", comes_out_once, source=BEAM_ONCE),
-        Guarantee("a window comes out at most once in a step", "windows", once_in_a_step, source=BEAM_ONCE),
-        Guarantee("a window does not come out before its end", "windows", not_before_its_end, source=BEAM_AT_THE_END),
-        Guarantee(
+        of_windows("a window counts no more elements than it got", no_more_than_it_got),
+        of_windows("windows of a key do not share a count", windows_do_not_share_a_count, source=SPARK_WINDOWS),
+        of_windows("a window comes out once", comes_out_once, source=BEAM_ONCE),
+        of_windows("a window comes out at most once in a step", once_in_a_step, source=BEAM_ONCE),
+        of_windows("a window does not come out before its end", not_before_its_end, source=BEAM_AT_THE_END),
+        of_windows(
             "the last count of a window comes out in the first advance that reaches its end",
-            "windows",
             in_the_first_advance_that_reaches_its_end,
             source=SPARK_FINAL,
             needs=DRIVEN,
         ),
-        Guarantee(
+        of_windows(
             "an element past the end of its window does not bring it out again",
-            "windows",
             late_elements_do_not_bring_it_out_again,
             source=BEAM_ONCE,
             needs=DRIVEN,
         ),
-        Guarantee("windows of a key that end at once come out in order", "windows", come_out_in_order),
-        Guarantee("window counts ignore order", "windows", same_under=REORDERINGS, alike=Equivalence.SAME_MULTISET),
-        Guarantee("window counts ignore bundling", "windows", same_under=BUNDLINGS, alike=Equivalence.SAME_MULTISET),
-        Guarantee(
-            "window counts are the same after a restart",
-            "windows",
-            same_under=(RESTART,),
-            alike=Equivalence.SAME_MULTISET,
+        of_windows("windows of a key that end at once come out in order", come_out_in_order),
+        of_windows("window counts ignore order", same_under=REORDERINGS, alike=Equivalence.SAME_MULTISET),
+        of_windows("window counts ignore bundling", same_under=BUNDLINGS, alike=Equivalence.SAME_MULTISET),
+        *survives("window counts are", "windows", Equivalence.SAME_MULTISET),
+        of_revised(
+            "every on-time element is counted in its window with allowed lateness", every_on_time_element_was_counted
         ),
-        Guarantee(
-            "window counts are the same after a failure in a bundle",
-            "windows",
-            same_under=(RETRY, RESUME),
-            alike=Equivalence.SAME_MULTISET,
+        of_revised("a window with allowed lateness counts no more elements than it got", no_more_than_it_got),
+        of_revised("a window with allowed lateness does not come out before its end", not_before_its_end),
+        of_revised("a window with allowed lateness comes out once if no element comes after its end", comes_out_once),
+        of_revised(
+            "each further count of a window is larger", each_further_count_is_larger, source=BEAM_REVISED, needs=DRIVEN
         ),
-        Guarantee(
-            "every on-time element is counted in its window with allowed lateness",
-            "revised",
-            every_on_time_element_was_counted,
-        ),
-        Guarantee("a window with allowed lateness counts no more elements than it got", "revised", no_more_than_it_got),
-        Guarantee("a window with allowed lateness does not come out before its end", "revised", not_before_its_end),
-        Guarantee(
-            "a window with allowed lateness comes out once if no element comes after its end", "revised", comes_out_once
-        ),
-        Guarantee(
-            "each further count of a window is larger",
-            "revised",
-            each_further_count_is_larger,
-            source=BEAM_REVISED,
-            needs=DRIVEN,
-        ),
-        Guarantee(
+        of_revised(
             "an element within the allowed lateness revises its window's count",
-            "revised",
             late_elements_revise_the_count,
             source=BEAM_REVISED,
             needs=DRIVEN,
         ),
-        Guarantee(
+        of_revised(
             "an element past the allowed lateness does not revise its window's count",
-            "revised",
             too_late_elements_do_not_revise_the_count,
             source=DROPPED_AS_LATE,
             needs=DRIVEN,

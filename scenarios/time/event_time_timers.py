@@ -24,6 +24,7 @@ from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
 from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
 from conformance.model.schedule import Arrival, Event
 from conformance.scenarios.documents import BEAM_TIMER, IN_TIMESTAMP_ORDER, ONCE_PER_TIMER, REGISTER_IN_CALLBACKS
+from conformance.scenarios.shared import in_its_step, where_the_watermark_moves
 
 PAUSE = 10_000
 SOON = 1_000
@@ -137,14 +138,11 @@ def fires_once(run: Observation) -> Iterator[Finding]:
         yield times == 1 or f"the timer of key {key} for {time} fired {times} times"
 
 
+@where_the_watermark_moves
 def fires_in_the_first_advance(run: Observation) -> Iterator[Finding]:
-    """Exercised where the watermark moves more than once; with one move there is no other step to fire in."""
-    if len(run.case.schedule.advances) < 3:
-        return
     for key, time in left_alone(run):
-        due = run.case.schedule.due(time)
         for step in firings(run, key, time):
-            yield step == due or f"the timer of key {key} for {time} is due in step {due} and fired in step {step}"
+            yield in_its_step(run, f"the timer of key {key} for {time}", time, step, "fired")
 
 
 def fires_only_at_its_last_time(run: Observation) -> Iterator[Finding]:

@@ -19,6 +19,7 @@ from conformance.model.scenario import Domain, Finding, Guarantee, Observation, 
 from conformance.model.schedule import Arrival
 from conformance.model.trace import Emission
 from conformance.scenarios.documents import BEAM_GUIDE
+from conformance.scenarios.shared import where_the_watermark_moves
 from conformance.scenarios.stories.batching_per_key import BEAM_FULL
 from conformance.scenarios.stories.windowed_counting import BEAM_AT_THE_END, BEAM_REVISED, REVISED, WINDOW, Of, windows
 from conformance.scenarios.stories.windowed_counting import counts as panes
@@ -96,11 +97,9 @@ def an_early_pane_has_enough(run: Observation) -> Iterator[Finding]:
         )
 
 
+@where_the_watermark_moves
 def comes_out_when_it_has_enough(run: Observation) -> Iterator[Finding]:
-    """Asked of the first early pane of a window whose elements are all on time. With one move of the watermark there is
-    no other step to come out in."""
-    if len(run.case.schedule.advances) < 3:
-        return
+    """Asked of the first early pane of a window whose elements are all on time."""
     early = {of: emission.step for of, emission in reversed([*before_its_end(run)])}
     for of, arrivals in windows(run).items():
         if len(arrivals) < COUNT or not all(arrival.on_time for arrival in arrivals):
@@ -112,11 +111,9 @@ def comes_out_when_it_has_enough(run: Observation) -> Iterator[Finding]:
         )
 
 
+@where_the_watermark_moves
 def the_rest_comes_out_at_the_end(run: Observation) -> Iterator[Finding]:
-    """Asked of the last pane of a window whose elements are all on time. With one move of the watermark there is no
-    other step to come out in."""
-    if len(run.case.schedule.advances) < 3:
-        return
+    """Asked of the last pane of a window whose elements are all on time."""
     arrived = windows(run)
     for (key, start), emitted in panes(run).items():
         if all(arrival.on_time for arrival in arrived.get((key, start), [])):

@@ -15,9 +15,10 @@ from conformance.model.equivalence import Equivalence
 from conformance.model.feature import Feature
 from conformance.model.perturbation import INTERLEAVE, RECOVERIES, RENAME
 from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
-from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
+from conformance.model.scenario import Domain, Finding, Observation, Scenario, promise
 from conformance.model.schedule import SLACK, Arrival, Event
 from conformance.scenarios.documents import BEAM_GUIDE, WITHOUT_RECORDS
+from conformance.scenarios.shared import about
 
 PAUSE = 14_000
 """One wait (8 s) + SLACK, which is shorter than two waits: the timer is due after two waits, and not after one."""
@@ -162,6 +163,8 @@ def without_new_data(run: Observation) -> Iterator[Finding]:
 
 TIMERS = frozenset({Feature.PROCESSING_TIMERS})
 
+of_quiet = about("quiet", TIMERS)
+
 SCENARIO = Scenario(
     name="processing-time timers",
     summary=f"A key that has had no event for {PAUSE} ms of processing time is reported as quiet.",
@@ -169,30 +172,15 @@ SCENARIO = Scenario(
     domain={"quiet": Domain(offsets=(1, 500, 2_000), keys=2, values=("set", "set", "cancel"))},
     stable_under={"quiet": promise((INTERLEAVE, *RECOVERIES, RENAME), Equivalence.IDENTICAL)},
     guarantees=(
-        Guarantee("a processing-time timer fires once", "quiet", fires_once, needs=TIMERS, source=WALL_CLOCK),
-        Guarantee("a processing-time timer does not fire before its time", "quiet", not_before_its_time, needs=TIMERS),
-        Guarantee(
-            "a processing-time timer fires as soon as its time has come",
-            "quiet",
-            fires_when_its_time_has_come,
-            needs=TIMERS,
-        ),
-        Guarantee(
-            "a processing-time timer that was moved fires only at its last time", "quiet", a_moved_timer, needs=TIMERS
-        ),
-        Guarantee("a processing-time timer that was cleared does not fire", "quiet", a_cleared_timer, needs=TIMERS),
-        Guarantee(
+        of_quiet("a processing-time timer fires once", fires_once, source=WALL_CLOCK),
+        of_quiet("a processing-time timer does not fire before its time", not_before_its_time),
+        of_quiet("a processing-time timer fires as soon as its time has come", fires_when_its_time_has_come),
+        of_quiet("a processing-time timer that was moved fires only at its last time", a_moved_timer),
+        of_quiet("a processing-time timer that was cleared does not fire", a_cleared_timer),
+        of_quiet(
             "a processing-time timer that was cleared when some of its time had passed does not fire",
-            "quiet",
             partial(a_cleared_timer, later=True),
-            needs=TIMERS,
         ),
-        Guarantee(
-            "a processing-time timer fires without new data",
-            "quiet",
-            without_new_data,
-            needs=TIMERS,
-            source=WITHOUT_RECORDS,
-        ),
+        of_quiet("a processing-time timer fires without new data", without_new_data, source=WITHOUT_RECORDS),
     ),
 )

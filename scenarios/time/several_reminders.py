@@ -13,8 +13,9 @@ from conformance.model.equivalence import Equivalence
 from conformance.model.feature import Feature
 from conformance.model.perturbation import INTERLEAVE, RECOVERIES, RENAME
 from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
-from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
+from conformance.model.scenario import Domain, Finding, Observation, Scenario, promise
 from conformance.model.schedule import SLACK, Arrival, Event
+from conformance.scenarios.shared import about
 from conformance.scenarios.time.processing_time_timers import PAUSE, between, due
 
 
@@ -102,6 +103,8 @@ def the_others_fire(run: Observation) -> Iterator[Finding]:
 
 TIMERS = frozenset({Feature.PROCESSING_TIMERS})
 
+of_reminders = about("reminders", TIMERS)
+
 SCENARIO = Scenario(
     name="several reminders",
     summary=f"Each element of a key reminds of itself {PAUSE} ms of processing time later, unless it is taken back.",
@@ -109,24 +112,9 @@ SCENARIO = Scenario(
     domain={"reminders": Domain(offsets=(1, 500, 2_000), keys=2, values=("set", "set", "set", "take back"))},
     stable_under={"reminders": promise((INTERLEAVE, *RECOVERIES, RENAME), Equivalence.SAME_MULTISET)},
     guarantees=(
-        Guarantee("each of a key's processing-time timers fires once", "reminders", each_fires_once, needs=TIMERS),
-        Guarantee(
-            "none of a key's processing-time timers fires before its time",
-            "reminders",
-            none_before_its_time,
-            needs=TIMERS,
-        ),
-        Guarantee(
-            "a processing-time timer that its tag clears does not fire",
-            "reminders",
-            a_cleared_one_does_not_fire,
-            needs=TIMERS,
-        ),
-        Guarantee(
-            "clearing one of a key's processing-time timers leaves the others",
-            "reminders",
-            the_others_fire,
-            needs=TIMERS,
-        ),
+        of_reminders("each of a key's processing-time timers fires once", each_fires_once),
+        of_reminders("none of a key's processing-time timers fires before its time", none_before_its_time),
+        of_reminders("a processing-time timer that its tag clears does not fire", a_cleared_one_does_not_fire),
+        of_reminders("clearing one of a key's processing-time timers leaves the others", the_others_fire),
     ),
 )

@@ -11,11 +11,12 @@ from collections.abc import Iterator
 
 from conformance.model.equivalence import Equivalence
 from conformance.model.feature import Feature
-from conformance.model.perturbation import FINER, INTERLEAVE, RECOVERIES, RENAMINGS, RESTART, RESUME, RETRY, SINGLES
+from conformance.model.perturbation import FINER, INTERLEAVE, RECOVERIES, RENAMINGS, SINGLES
 from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
 from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
 from conformance.model.schedule import Arrival, Event
 from conformance.scenarios.documents import BEAM_GUIDE, IN_TIMESTAMP_ORDER, ONCE_PER_TIMER, WITHOUT_RECORDS
+from conformance.scenarios.shared import survives
 
 PAUSE = 4_000
 LONG_AGO = 100_000
@@ -321,14 +322,6 @@ SCENARIO = Scenario(
         Guarantee("keys have timers of their own", "ahead", keys_have_timers_of_their_own),
         Guarantee("a timer's callback sees the state written before", "ahead", callbacks_see_the_state),
         Guarantee("no timer fires within a bundle of its key", "passed", not_within_a_bundle, vacuous_under=(SINGLES,)),
-        Guarantee(
-            "timers are the same after a restart", "ahead", same_under=(RESTART,), alike=Equivalence.SAME_MULTISET
-        ),
-        Guarantee(
-            "timers are the same after a failure in a bundle",
-            "ahead",
-            same_under=(RETRY, RESUME),
-            alike=Equivalence.SAME_MULTISET,
-        ),
+        *survives("timers are", "ahead", Equivalence.SAME_MULTISET),
     ),
 )

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from pprint import pformat
 from typing import TYPE_CHECKING
 
-from conformance.subjects.questions import FIRST, LAST
+from conformance.engines.scripts import words_of
 from conformance.subjects.rows import Delivery, written
-from conformance.subjects.scripts import in_a_script, moving_back
+from conformance.subjects.scripts import in_a_script
 
 if TYPE_CHECKING:
     from conformance.subjects.questions import Pair
@@ -226,13 +225,7 @@ def script(subject: Subject, pair: Pair, title: str, file: Path, out: Path, seen
     what = setup.where or ("bounded input" if setup.bounded else "delivered otherwise")
     what = "behind transforms that change nothing" if setup.through else what
     return TEMPLATE.format(
-        title=title,
-        file=out.name,
-        version=version,
-        folder=os.path.relpath(file.resolve().parent, out.resolve().parent),
-        module=file.stem,
-        path=os.path.relpath(file.resolve(), out.resolve().parent),
-        name=subject.name,
+        **words_of(subject, pair, title, file, out, version),
         inputs=list(subject.inputs),
         moments={
             of: [column.name for column in each.columns if isinstance(column.type, Timestamp)]
@@ -241,12 +234,7 @@ def script(subject: Subject, pair: Pair, title: str, file: Path, out: Path, seen
         times={of: each.time for of, each in subject.inputs.items()},
         last=list(subject.output.key or output_key(subject)) if subject.output.mode == "update" else [],
         key=key_of_pairs(subject),
-        ignored=list(subject.output.ignored),
-        back=moving_back(),
         unchanged=in_a_script(unchanged) if setup.through else "",
-        moved=pair.varied.moved,
-        first=FIRST,
-        last_time=LAST,
         clock=clock,
         main=MAIN,
         delay=None if subject.delay is None else subject.delay / 1_000,

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from conformance.engines.case_run import CaseRun, Scope
-from conformance.engines.mutants.registry import bug, cell_bug
+from conformance.engines.mutants.registry import bug, cell_bug, cell_bug_of
 from conformance.engines.reference_cells import Bag, Combining, Map, Value
 from conformance.model.program import Cell, Program
 from conformance.model.values import Json, copied
@@ -124,13 +124,12 @@ class SecondIterationSeesTheFirst(Map):
         self._listed = None
 
 
-@cell_bug("removing an entry that is not there leaves one with null", Cell.MAP, plain=True)
-class RemoveOfNothingLeavesANull(Map):
-    def remove(self, key: str) -> None:
-        if key in self._all():
-            super().remove(key)
-        else:
-            self.put(key, None)
+@cell_bug_of(Map.remove, "removing an entry that is not there leaves one with null", Cell.MAP, plain=True)
+def remove_of_nothing_leaves_a_null(cell: Map, key: str) -> None:
+    if key in cell._all():
+        Map.remove(cell, key)
+    else:
+        cell.put(key, None)
 
 
 @cell_bug("a map that was empty before the call is not cleared by it", Cell.MAP, plain=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from conformance.engines.case_run import CaseRun, Scope, TimerId
-from conformance.engines.mutants.registry import bug
+from conformance.engines.mutants.registry import bug, bug_of
 from conformance.engines.mutants.time.callbacks import Calls
 from conformance.engines.mutants.time.timers import Copies
 from conformance.model.program import Program
@@ -28,11 +28,10 @@ class SameTimeAgainIgnored(CaseRun):
             super().set_timer(timer, time)
 
 
-@bug("a timer that one call sets, clears and sets again does not fire")
-class SetClearedAndSetLost(Calls):
-    def set_timer(self, timer: TimerId, time: int) -> None:
-        if [what for what, other in self._did if other == timer][-2:] != ["set", "clear"]:
-            super().set_timer(timer, time)
+@bug_of(CaseRun.set_timer, "a timer that one call sets, clears and sets again does not fire", Calls)
+def set_cleared_and_set_lost(run: Calls, timer: TimerId, time: int) -> None:
+    if [what for what, other in run._did if other == timer][-2:] != ["set", "clear"]:
+        Calls.set_timer(run, timer, time)
 
 
 @bug("a timer that a timer's callback sets for later has that one's tag")
@@ -62,22 +61,20 @@ class InstantSeesOldState(CaseRun):
         super().fire(timer, time)
 
 
-@bug("timers of a key that have one tag and several names are one")
-class TimersOfOneTagShare(CaseRun):
-    def set_timer(self, timer: TimerId, time: int) -> None:
-        for key, window, name, tag in [*self.timers]:
-            if (key, window, tag) == (*timer[:2], timer[3]) and tag and name != timer[2]:
-                del self.timers[key, window, name, tag]
-        super().set_timer(timer, time)
+@bug_of(CaseRun.set_timer, "timers of a key that have one tag and several names are one")
+def timers_of_one_tag_share(run: CaseRun, timer: TimerId, time: int) -> None:
+    for key, window, name, tag in [*run.timers]:
+        if (key, window, tag) == (*timer[:2], timer[3]) and tag and name != timer[2]:
+            del run.timers[key, window, name, tag]
+    CaseRun.set_timer(run, timer, time)
 
 
-@bug("a timer's callback that sets a timer leaves no trace in the state")
-class WritesLostWithANewTimer(Calls):
-    def fire(self, timer: TimerId, time: int) -> None:
-        before: dict[Scope, dict[str, Json]] = copied(self.state)
-        super().fire(timer, time)
-        if any(what == "set" for what, _ in self._did):
-            self.state = before
+@bug_of(CaseRun.fire, "a timer's callback that sets a timer leaves no trace in the state", Calls)
+def writes_lost_with_a_new_timer(run: Calls, timer: TimerId, time: int) -> None:
+    before: dict[Scope, dict[str, Json]] = copied(run.state)
+    Calls.fire(run, timer, time)
+    if any(what == "set" for what, _ in run._did):
+        run.state = before
 
 
 @bug("a call that clears the last cell of its key takes the key's timers along")

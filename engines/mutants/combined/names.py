@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any
 from unicodedata import normalize
 from urllib.parse import unquote
 
 from conformance.engines.case_run import CaseRun, Scope, TimerId
-from conformance.engines.mutants.registry import bug, cell_bug
-from conformance.engines.reference_cells import Map, Set, Value
+from conformance.engines.mutants.registry import bug, cell_bug, family
+from conformance.engines.reference_cells import Map, Set
 from conformance.model.program import Cell, Program
 from conformance.model.values import Json
 
 
 class _FoldedMap(Map):
-    """Entries whose names have one ``fold`` are one."""
+    """Entries whose names ``change`` into one are one."""
 
-    def fold(self, text: str) -> str:
-        raise NotImplementedError
+    change: Callable[[str], str]
 
     def _like(self, key: str) -> str:
-        return next((other for other in self._all() if self.fold(other) == self.fold(key)), key)
+        return next((other for other in self._all() if self.change(other) == self.change(key)), key)
 
     def put(self, key: str, value: Json) -> None:
         super().put(self._like(key), value)
@@ -35,43 +35,26 @@ class _FoldedMap(Map):
 
 
 class _FoldedSet(Set):
-    """Elements that have one ``fold`` are one."""
+    """Elements that ``change`` into one are one."""
 
-    def fold(self, text: str) -> str:
-        raise NotImplementedError
+    change: Callable[[str], str]
 
     def add(self, value: str) -> None:
-        if self.fold(value) not in map(self.fold, self._all()):
+        if self.change(value) not in map(self.change, self._all()):
             super().add(value)
 
 
-FOLDED: dict[Cell, type[Value]] = {Cell.MAP: _FoldedMap, Cell.SET: _FoldedSet}
+entries = family(__name__, _FoldedMap, mark=partial(cell_bug, kind=Cell.MAP, plain=True))
+elements = family(__name__, _FoldedSet, mark=partial(cell_bug, kind=Cell.SET, plain=True))
 
 
 def _visible(text: str) -> str:
     return re.sub("[\u200b-\u200d\u2060\ufeff]", "", text)
 
 
-def _compatible(text: str) -> str:
-    return normalize("NFKC", text)
-
-
-class Row(NamedTuple):
-    name: str
-    words: str
-    kind: Cell
-    fold: Callable[[str], str]
-
-
-ROWS = (
-    Row("EntriesOfVisibleNames", "entries whose names differ in characters of no width are one", Cell.MAP, _visible),
-    Row("EntriesUnescaped", "entries whose names are the same after %XX is decoded are one", Cell.MAP, unquote),
-    Row("ElementsCompatible", "elements of one compatible form (NFKC) are one in a set", Cell.SET, _compatible),
-)
-
-for _row in ROWS:
-    _members = {"fold": staticmethod(_row.fold), "__module__": __name__}
-    cell_bug(_row.words, _row.kind, plain=True)(type(_row.name, (FOLDED[_row.kind],), _members))
+entries("EntriesOfVisibleNames", "entries whose names differ in characters of no width are one", _visible)
+entries("EntriesUnescaped", "entries whose names are the same after %XX is decoded are one", unquote)
+elements("ElementsCompatible", "elements of one compatible form (NFKC) are one in a set", partial(normalize, "NFKC"))
 
 
 @bug("cells of one kind whose names differ in case alone are one")

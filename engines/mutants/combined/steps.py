@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conformance.engines.case_run import CaseRun, Scope, TimerId
-from conformance.engines.mutants.registry import bug, cell_bug
+from conformance.engines.mutants.registry import bug, cell_bug_of
 from conformance.engines.reference_cells import Value
 from conformance.model.program import Cell, Program
 from conformance.model.schedule import Advance, Deliver
@@ -87,11 +87,10 @@ class StateLostWithTheLastTimer(CaseRun):
             self.state.pop(scope, None)
 
 
-@cell_bug("a value that was cleared once and written again is not cleared", Cell.VALUE, plain=True)
-class SecondClearSkipped(Value):
-    def clear(self) -> None:
-        clears = f"{self._name}\0clears"
-        if self._name in self._cells:
-            self._cells[clears] = self._cells.get(clears, 0) + 1
-        if self._cells.get(clears) != 2:
-            super().clear()
+@cell_bug_of(Value.clear, "a value that was cleared once and written again is not cleared", Cell.VALUE, plain=True)
+def second_clear_skipped(cell: Value) -> None:
+    clears = f"{cell._name}\0clears"
+    if cell._name in cell._cells:
+        cell._cells[clears] = cell._cells.get(clears, 0) + 1
+    if cell._cells.get(clears) != 2:
+        Value.clear(cell)

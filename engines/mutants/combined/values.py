@@ -1,13 +1,13 @@
-"""Bugs of single values: what a coder that few values meet makes of them. They are rows of a table, since they differ
-in one function."""
+"""Bugs of single values: what a coder that few values meet makes of them. They differ in one function."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any
 
-from conformance.engines.mutants.registry import cell_bug
+from conformance.engines.mutants.registry import cell_bug, family
 from conformance.engines.reference_cells import Bag, Map, Value
 from conformance.model.program import Cell
 from conformance.model.values import Json
@@ -19,24 +19,21 @@ BYTES = 2**16
 
 
 class _ChangedValue(Value):
-    def change(self, value: Json) -> Any:
-        raise NotImplementedError
+    change: Callable[[Json], Any]
 
     def set(self, value: Json) -> None:
         super().set(self.change(value))
 
 
 class _ChangedBag(Bag):
-    def change(self, value: Json) -> Any:
-        raise NotImplementedError
+    change: Callable[[Json], Any]
 
     def set(self, value: Json) -> None:
         super().set([kept for kept in map(self.change, value) if kept is not GONE])
 
 
 class _ChangedMap(Map):
-    def change(self, value: Json) -> Any:
-        raise NotImplementedError
+    change: Callable[[Json], Any]
 
     def put(self, key: str, value: Json) -> None:
         kept = self.change(value)
@@ -46,7 +43,9 @@ class _ChangedMap(Map):
             super().put(key, kept)
 
 
-CHANGED: dict[Cell, type[Value]] = {Cell.VALUE: _ChangedValue, Cell.BAG: _ChangedBag, Cell.MAP: _ChangedMap}
+value = family(__name__, _ChangedValue, mark=partial(cell_bug, kind=Cell.VALUE, plain=True))
+element = family(__name__, _ChangedBag, mark=partial(cell_bug, kind=Cell.BAG, plain=True))
+entry = family(__name__, _ChangedMap, mark=partial(cell_bug, kind=Cell.MAP, plain=True))
 
 
 def _not_null(value: Json) -> Any:
@@ -89,31 +88,13 @@ def _without_null_fields(value: Json) -> Json:
     return [_without_null_fields(each) for each in value] if isinstance(value, list) else value
 
 
-class Row(NamedTuple):
-    name: str
-    words: str
-    kind: Cell
-    change: Callable[[Json], Any]
-
-
-ROWS = (
-    Row("NullRemovesTheEntry", "a null that is put into a map removes the entry", Cell.MAP, _not_null),
-    Row("NullIsNotAppended", "a null that is added to a bag is not in it", Cell.BAG, _not_null),
-    Row("FractionsOfABagCut", "a fraction that is added to a bag is cut to a whole number", Cell.BAG, _cut),
-    Row("BooleansOfABagAreNumbers", "true and false in a bag are read as 1 and 0", Cell.BAG, _as_number),
-    Row("EntriesThroughDoubles", "a whole number in a map goes through a double", Cell.MAP, _through_a_double),
-    Row("EmptyEntriesAreNull", "an empty text in a map is read as null", Cell.MAP, _null_if_empty),
-    Row("EntriesOfSurrogatesLost", "a character beyond U+FFFF in a map is read as ??", Cell.MAP, _two_question_marks),
-    Row("EntriesReadAsNumbers", "a text of digits in a map is read as a number", Cell.MAP, _read_as_number),
-    Row("LengthsInTwoBytes", "a value keeps 16 bits of the length of a text in bytes", Cell.VALUE, _length_in_16_bits),
-    Row(
-        "NullFieldsOfAValueDropped",
-        "an object in a value loses its fields that are null",
-        Cell.VALUE,
-        _without_null_fields,
-    ),
-)
-
-for _row in ROWS:
-    _members = {"change": staticmethod(_row.change), "__module__": __name__}
-    cell_bug(_row.words, _row.kind, plain=True)(type(_row.name, (CHANGED[_row.kind],), _members))
+entry("NullRemovesTheEntry", "a null that is put into a map removes the entry", _not_null)
+element("NullIsNotAppended", "a null that is added to a bag is not in it", _not_null)
+element("FractionsOfABagCut", "a fraction that is added to a bag is cut to a whole number", _cut)
+element("BooleansOfABagAreNumbers", "true and false in a bag are read as 1 and 0", _as_number)
+entry("EntriesThroughDoubles", "a whole number in a map goes through a double", _through_a_double)
+entry("EmptyEntriesAreNull", "an empty text in a map is read as null", _null_if_empty)
+entry("EntriesOfSurrogatesLost", "a character beyond U+FFFF in a map is read as ??", _two_question_marks)
+entry("EntriesReadAsNumbers", "a text of digits in a map is read as a number", _read_as_number)
+value("LengthsInTwoBytes", "a value keeps 16 bits of the length of a text in bytes", _length_in_16_bits)
+value("NullFieldsOfAValueDropped", "an object in a value loses its fields that are null", _without_null_fields)

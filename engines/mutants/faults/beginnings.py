@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from conformance.engines.case_run import CaseRun, Checkpoint, Scope
 from conformance.engines.mutants.faults.restarts import Restarts
-from conformance.engines.mutants.registry import bug
+from conformance.engines.mutants.registry import bug, bug_of
 from conformance.engines.mutants.schedules import LastBundle
 from conformance.model.schedule import Advance, Deliver, Event, Partitions
 from conformance.model.values import Json, copied
@@ -20,13 +20,12 @@ class _Begun(LastBundle):
         return self.last_bundle is not None
 
 
-@bug("the state that a failed attempt at the first bundle wrote is kept")
-class FirstFailedAttemptKept(_Begun):
-    def go_back(self, before: Checkpoint) -> None:
-        state = self.state
-        super().go_back(before)
-        if not self.begun:
-            self.state = state
+@bug_of(CaseRun.go_back, "the state that a failed attempt at the first bundle wrote is kept", _Begun)
+def first_failed_attempt_kept(run: _Begun, before: Checkpoint) -> None:
+    state = run.state
+    _Begun.go_back(run, before)
+    if not run.begun:
+        run.state = state
 
 
 @bug("a first bundle whose first attempt failed is not tried again")
@@ -51,18 +50,16 @@ class FirstResumeForgetsTheWatermark(_Begun):
             self.settled = 0
 
 
-@bug("a restart before the first bundle forgets the watermark")
-class RestartBeforeForgetsTheWatermark(_Begun):
-    def restart(self) -> None:
-        if not self.begun:
-            self.settled = 0
+@bug_of(CaseRun.restart, "a restart before the first bundle forgets the watermark", _Begun)
+def restart_before_forgets_the_watermark(run: _Begun) -> None:
+    if not run.begun:
+        run.settled = 0
 
 
-@bug("a restart before the first bundle loses the initial state")
-class RestartBeforeLosesInitialState(_Begun):
-    def restart(self) -> None:
-        if not self.begun:
-            self.state.clear()
+@bug_of(CaseRun.restart, "a restart before the first bundle loses the initial state", _Begun)
+def restart_before_loses_initial_state(run: _Begun) -> None:
+    if not run.begun:
+        run.state.clear()
 
 
 @bug("a job that was restarted before its first bundle loses that bundle's state")
@@ -86,18 +83,16 @@ class _OnePartition(CaseRun):
         return any(isinstance(step, Partitions) and step.count == 1 for step in self.case.schedule.steps)
 
 
-@bug("in one partition, all keys share a state")
-class OnePartitionSharesState(_OnePartition):
-    def scope(self, event: Event) -> Scope:
-        key, window = super().scope(event)
-        return (min(self.identity(a.event.key) for a in self.case.schedule.arrivals) if self.alone else key), window
+@bug_of(CaseRun.scope, "in one partition, all keys share a state", _OnePartition)
+def one_partition_shares_state(run: _OnePartition, event: Event) -> Scope:
+    key, window = _OnePartition.scope(run, event)
+    return (min(run.identity(a.event.key) for a in run.case.schedule.arrivals) if run.alone else key), window
 
 
-@bug("in one partition, no timer fires before the last advance")
-class OnePartitionFiresLate(_OnePartition):
-    def fire_due(self) -> None:
-        if not self.alone or self.watermark == self.case.schedule.advances[-1].watermark:
-            super().fire_due()
+@bug_of(CaseRun.fire_due, "in one partition, no timer fires before the last advance", _OnePartition)
+def one_partition_fires_late(run: _OnePartition) -> None:
+    if not run.alone or run.watermark == run.case.schedule.advances[-1].watermark:
+        _OnePartition.fire_due(run)
 
 
 class _LongAdvance(CaseRun):
@@ -125,13 +120,12 @@ class LongAdvanceEmptiesState(_LongAdvance):
         self.state = {scope: cells for scope, cells in self.state.items() if scope in waiting}
 
 
-@bug("of an advance by more than 2**31 ms the watermark takes what fits")
-class LongAdvanceCut(CaseRun):
-    def advance(self, step: Advance) -> None:
-        before = self.watermark
-        super().advance(step)
-        if before and step.watermark - before > 2**31:
-            self.settled = before
+@bug_of(CaseRun.advance, "of an advance by more than 2**31 ms the watermark takes what fits")
+def long_advance_cut(run: CaseRun, step: Advance) -> None:
+    before = run.watermark
+    CaseRun.advance(run, step)
+    if before and step.watermark - before > 2**31:
+        run.settled = before
 
 
 def _expiring(run: CaseRun) -> dict[Scope, dict[str, Json]]:
@@ -151,42 +145,37 @@ def _written_at(stored: Json, now: int) -> Json:
     return {name: each | {"at": now} for name, each in stored.items()}
 
 
-@bug("a restart begins every time to live anew")
-class RestartBeginsTtlsAnew(CaseRun):
-    def restart(self) -> None:
-        for scope, cells in _expiring(self).items():
-            self.state[scope] |= {name: _written_at(stored, self.now) for name, stored in cells.items()}
+@bug_of(CaseRun.restart, "a restart begins every time to live anew")
+def restart_begins_ttls_anew(run: CaseRun) -> None:
+    for scope, cells in _expiring(run).items():
+        run.state[scope] |= {name: _written_at(stored, run.now) for name, stored in cells.items()}
 
 
-@bug("a restart ends every time to live")
-class RestartEndsTtls(CaseRun):
-    def restart(self) -> None:
-        for scope, cells in _expiring(self).items():
-            for name in cells:
-                del self.state[scope][name]
+@bug_of(CaseRun.restart, "a restart ends every time to live")
+def restart_ends_ttls(run: CaseRun) -> None:
+    for scope, cells in _expiring(run).items():
+        for name in cells:
+            del run.state[scope][name]
 
 
-@bug("a second restart loses what has a time to live")
-class TtlStateLostOnTheSecondRestart(Restarts):
-    def restart(self) -> None:
-        super().restart()
-        for scope, cells in _expiring(self).items() if self.restarts > 1 else ():
-            for name in cells:
-                del self.state[scope][name]
+@bug_of(CaseRun.restart, "a second restart loses what has a time to live", Restarts)
+def ttl_state_lost_on_the_second_restart(run: Restarts) -> None:
+    Restarts.restart(run)
+    for scope, cells in _expiring(run).items() if run.restarts > 1 else ():
+        for name in cells:
+            del run.state[scope][name]
 
 
-@bug("an empty bundle begins every time to live anew")
-class EmptyBundleBeginsTtlsAnew(CaseRun):
-    def deliver(self, step: Deliver) -> None:
-        for scope, cells in _expiring(self).items() if not step.events else ():
-            self.state[scope] |= {name: _written_at(stored, self.now) for name, stored in cells.items()}
-        super().deliver(step)
+@bug_of(CaseRun.deliver, "an empty bundle begins every time to live anew")
+def empty_bundle_begins_ttls_anew(run: CaseRun, step: Deliver) -> None:
+    for scope, cells in _expiring(run).items() if not step.events else ():
+        run.state[scope] |= {name: _written_at(stored, run.now) for name, stored in cells.items()}
+    CaseRun.deliver(run, step)
 
 
-@bug("an empty bundle ends every time to live")
-class EmptyBundleEndsTtls(CaseRun):
-    def deliver(self, step: Deliver) -> None:
-        for scope, cells in _expiring(self).items() if not step.events else ():
-            for name in cells:
-                del self.state[scope][name]
-        super().deliver(step)
+@bug_of(CaseRun.deliver, "an empty bundle ends every time to live")
+def empty_bundle_ends_ttls(run: CaseRun, step: Deliver) -> None:
+    for scope, cells in _expiring(run).items() if not step.events else ():
+        for name in cells:
+            del run.state[scope][name]
+    CaseRun.deliver(run, step)

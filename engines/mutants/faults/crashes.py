@@ -6,7 +6,7 @@ import copy
 from collections.abc import Iterable
 
 from conformance.engines.case_run import CaseRun, Scope
-from conformance.engines.mutants.registry import bug, remembers
+from conformance.engines.mutants.registry import bug, bug_of, remembers
 from conformance.engines.mutants.schedules import LastBundle
 from conformance.model.schedule import Crash, Deliver, Event
 from conformance.model.values import Json
@@ -57,19 +57,17 @@ class StoredPartitionAppliedTwice(_Keeps):
         return step.at == "partition" and sum(scope[0].encode()) % 2 == 1
 
 
-@bug("state that was half written when a job was killed is read as empty state")
-class HalfWrittenStateReadAsNone(CaseRun):
-    def crash(self, bundle: Deliver, step: Crash) -> None:
-        super().crash(bundle, step)
-        if step.at == "upload":
-            self.state.clear()
+@bug_of(CaseRun.crash, "state that was half written when a job was killed is read as empty state")
+def half_written_state_read_as_none(run: CaseRun, bundle: Deliver, step: Crash) -> None:
+    CaseRun.crash(run, bundle, step)
+    if step.at == "upload":
+        run.state.clear()
 
 
-@bug("a snapshot that was half written when a job was killed is read as empty state")
-class HalfWrittenSnapshotReadAsNone(CaseRun):
-    def go_on(self, step: Crash) -> None:
-        if step.at == "maintenance":
-            self.state.clear()
+@bug_of(CaseRun.go_on, "a snapshot that was half written when a job was killed is read as empty state")
+def half_written_snapshot_read_as_none(run: CaseRun, step: Crash) -> None:
+    if step.at == "maintenance":
+        run.state.clear()
 
 
 @bug("a bundle that was planned when a job was killed is taken for done")
@@ -86,29 +84,26 @@ class PlannedBundleSkipped(CaseRun):
         return () if self.step == self._planned else super().arrange(events)
 
 
-@bug("a bundle that was done when a job was killed is done again")
-class DoneBundleDoneAgain(LastBundle):
-    def go_on(self, step: Crash) -> None:
-        if step.at == "commit" and self.last_bundle:
-            self.attempt(self.last_bundle)
+@bug_of(CaseRun.go_on, "a bundle that was done when a job was killed is done again", LastBundle)
+def done_bundle_done_again(run: LastBundle, step: Crash) -> None:
+    if step.at == "commit" and run.last_bundle:
+        run.attempt(run.last_bundle)
 
 
-@bug("what the sink had when a job was killed stays there beside what it gets for the bundle again")
-class OutputOfAKilledJobKept(CaseRun):
-    def crash(self, bundle: Deliver, step: Crash) -> None:
-        super().crash(bundle, step)
-        if step.at == "sink":
-            state, timers = copy.deepcopy(self.state), dict(self.timers)
-            self.attempt(bundle)
-            self.state, self.timers = state, timers
+@bug_of(CaseRun.crash, "what the sink had when a job was killed stays there beside what it gets for the bundle again")
+def output_of_a_killed_job_kept(run: CaseRun, bundle: Deliver, step: Crash) -> None:
+    CaseRun.crash(run, bundle, step)
+    if step.at == "sink":
+        state, timers = copy.deepcopy(run.state), dict(run.timers)
+        run.attempt(bundle)
+        run.state, run.timers = state, timers
 
 
-@bug("a job that is killed in a bundle goes on without timers")
-class TimersLostAfterAKill(CaseRun):
-    def crash(self, bundle: Deliver, step: Crash) -> None:
-        super().crash(bundle, step)
-        if step.again:
-            self.timers.clear()
+@bug_of(CaseRun.crash, "a job that is killed in a bundle goes on without timers")
+def timers_lost_after_a_kill(run: CaseRun, bundle: Deliver, step: Crash) -> None:
+    CaseRun.crash(run, bundle, step)
+    if step.again:
+        run.timers.clear()
 
 
 @bug("two jobs killed in one bundle, one after the other, leave empty state")

@@ -7,37 +7,33 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from conformance.engines.case_run import CaseRun, Checkpoint
-from conformance.engines.mutants.registry import bug
+from conformance.engines.mutants.registry import bug_of
 from conformance.engines.mutants.schedules import LastBundle, bundle_of
 from conformance.model.schedule import Deliver, Event
 
 
-@bug("a failed attempt counts, and so does the next one")
-class FailedAttemptKept(CaseRun):
-    def go_back(self, before: Checkpoint) -> None:
-        pass
+@bug_of(CaseRun.go_back, "a failed attempt counts, and so does the next one")
+def failed_attempt_kept(run: CaseRun, before: Checkpoint) -> None:
+    pass
 
 
-@bug("the state that a failed attempt wrote is kept")
-class StateOfAFailedAttemptKept(CaseRun):
-    def go_back(self, before: Checkpoint) -> None:
-        super().go_back(replace(before, state=self.state))
+@bug_of(CaseRun.go_back, "the state that a failed attempt wrote is kept")
+def state_of_a_failed_attempt_kept(run: CaseRun, before: Checkpoint) -> None:
+    CaseRun.go_back(run, replace(before, state=run.state))
 
 
-@bug("what the first element of a failed attempt wrote is kept")
-class FirstWriteOfAFailedAttemptKept(CaseRun):
-    def go_back(self, before: Checkpoint) -> None:
-        super().go_back(before)
-        kept = len(self.emissions)
-        if bundle := bundle_of(self):
-            self.attempt(replace(bundle, events=bundle.events[:1]))
-        del self.emissions[kept:]
+@bug_of(CaseRun.go_back, "what the first element of a failed attempt wrote is kept")
+def first_write_of_a_failed_attempt_kept(run: CaseRun, before: Checkpoint) -> None:
+    CaseRun.go_back(run, before)
+    kept = len(run.emissions)
+    if bundle := bundle_of(run):
+        run.attempt(replace(bundle, events=bundle.events[:1]))
+    del run.emissions[kept:]
 
 
-@bug("what a failed attempt put out comes out, and again with the next one")
-class OutputOfAFailedAttemptKept(CaseRun):
-    def go_back(self, before: Checkpoint) -> None:
-        super().go_back(replace(before, emissions=self.emissions))
+@bug_of(CaseRun.go_back, "what a failed attempt put out comes out, and again with the next one")
+def output_of_a_failed_attempt_kept(run: CaseRun, before: Checkpoint) -> None:
+    CaseRun.go_back(run, replace(before, emissions=run.emissions))
 
 
 class _Retries(CaseRun):
@@ -50,47 +46,41 @@ class _Retries(CaseRun):
         self.retried = bundle.id
 
 
-@bug("what a bundle that is tried again puts out is lost")
-class RetryLosesItsOutput(_Retries):
-    def deliver(self, step: Deliver) -> None:
-        before = list(self.emissions)
-        super().deliver(step)
-        if step.id == self.retried:
-            self.emissions = before
+@bug_of(CaseRun.deliver, "what a bundle that is tried again puts out is lost", _Retries)
+def retry_loses_its_output(run: _Retries, step: Deliver) -> None:
+    before = list(run.emissions)
+    _Retries.deliver(run, step)
+    if step.id == run.retried:
+        run.emissions = before
 
 
-@bug("what a bundle that is tried again writes is lost")
-class RetryLosesItsWrites(_Retries):
-    def deliver(self, step: Deliver) -> None:
-        before = copy.deepcopy(self.state)
-        super().deliver(step)
-        if step.id == self.retried:
-            self.state = before
+@bug_of(CaseRun.deliver, "what a bundle that is tried again writes is lost", _Retries)
+def retry_loses_its_writes(run: _Retries, step: Deliver) -> None:
+    before = copy.deepcopy(run.state)
+    _Retries.deliver(run, step)
+    if step.id == run.retried:
+        run.state = before
 
 
-@bug("a bundle whose first attempt failed is not tried again")
-class FailedBundleSkipped(_Retries):
-    def arrange(self, events: tuple[Event, ...]) -> Iterable[Event]:
-        return () if self.step == self.retried else super().arrange(events)
+@bug_of(CaseRun.arrange, "a bundle whose first attempt failed is not tried again", _Retries)
+def failed_bundle_skipped(run: _Retries, events: tuple[Event, ...]) -> Iterable[Event]:
+    return () if run.step == run.retried else _Retries.arrange(run, events)
 
 
-@bug("a bundle that is tried again is processed in reverse")
-class RetryInReverse(_Retries):
-    def arrange(self, events: tuple[Event, ...]) -> Iterable[Event]:
-        return events[::-1] if self.step == self.retried else super().arrange(events)
+@bug_of(CaseRun.arrange, "a bundle that is tried again is processed in reverse", _Retries)
+def retry_in_reverse(run: _Retries, events: tuple[Event, ...]) -> Iterable[Event]:
+    return events[::-1] if run.step == run.retried else _Retries.arrange(run, events)
 
 
-@bug("a job that resumes after a failure has no timers")
-class TimersLostOnResume(CaseRun):
-    def fail_once(self, bundle: Deliver, resume: bool) -> None:
-        super().fail_once(bundle, resume)
-        if resume:
-            self.timers.clear()
+@bug_of(CaseRun.fail_once, "a job that resumes after a failure has no timers")
+def timers_lost_on_resume(run: CaseRun, bundle: Deliver, resume: bool) -> None:
+    CaseRun.fail_once(run, bundle, resume)
+    if resume:
+        run.timers.clear()
 
 
-@bug("a job that resumes after a failure processes the bundle before once more")
-class LastBundleReadAgainOnResume(LastBundle):
-    def fail_once(self, bundle: Deliver, resume: bool) -> None:
-        super().fail_once(bundle, resume)
-        if resume and self.last_bundle:
-            self.attempt(self.last_bundle)
+@bug_of(CaseRun.fail_once, "a job that resumes after a failure processes the bundle before once more", LastBundle)
+def last_bundle_read_again_on_resume(run: LastBundle, bundle: Deliver, resume: bool) -> None:
+    LastBundle.fail_once(run, bundle, resume)
+    if resume and run.last_bundle:
+        run.attempt(run.last_bundle)

@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 from conformance.engines.case_run import CaseRun
-from conformance.engines.mutants.registry import bug
+from conformance.engines.mutants.registry import bug_of
 from conformance.model.schedule import NoData
 
 
-@bug("a bundle without any element loses the state")
-class StateLostWithoutData(CaseRun):
-    def no_data(self) -> None:
-        self.state.clear()
-        super().no_data()
+@bug_of(CaseRun.no_data, "a bundle without any element loses the state")
+def state_lost_without_data(run: CaseRun) -> None:
+    run.state.clear()
+    CaseRun.no_data(run)
 
 
-@bug("a bundle without any element loses the timers that are set")
-class TimersLostWithoutData(CaseRun):
-    def no_data(self) -> None:
-        super().no_data()
-        self.timers.clear()
+@bug_of(CaseRun.no_data, "a bundle without any element loses the timers that are set")
+def timers_lost_without_data(run: CaseRun) -> None:
+    CaseRun.no_data(run)
+    run.timers.clear()
 
 
-@bug("what is due in an advance is lost if a bundle without any element follows")
-class DueTimersLostWithoutData(CaseRun):
-    def settle(self) -> None:
-        after = next((step for step in self.case.schedule.steps if step.id > self.step), None)
-        if isinstance(after, NoData):
-            self.timers = {timer: time for timer, time in self.timers.items() if time > self.watermark}
-        super().settle()
+@bug_of(CaseRun.settle, "what is due in an advance is lost if a bundle without any element follows")
+def due_timers_lost_without_data(run: CaseRun) -> None:
+    after = next((step for step in run.case.schedule.steps if step.id > run.step), None)
+    if isinstance(after, NoData):
+        run.timers = {timer: time for timer, time in run.timers.items() if time > run.watermark}
+    CaseRun.settle(run)

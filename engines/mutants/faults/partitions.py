@@ -6,7 +6,7 @@ from typing import Any
 from zlib import crc32
 
 from conformance.engines.case_run import CaseRun, Scope, TimerId
-from conformance.engines.mutants.registry import bug
+from conformance.engines.mutants.registry import bug_of
 from conformance.model.schedule import Deliver, Partitions
 
 
@@ -16,20 +16,17 @@ def _misplaced(run: CaseRun, key: str) -> bool:
     return isinstance(run.case.schedule.steps[0], Partitions) and crc32(key.encode()) % 2 == 1
 
 
-@bug("with another number of partitions, half of the keys lose their state in every bundle")
-class RepartitionedKeysLoseState(CaseRun):
-    def deliver(self, step: Deliver) -> None:
-        super().deliver(step)
-        self.state = {scope: cells for scope, cells in self.state.items() if not _misplaced(self, scope[0])}
+@bug_of(CaseRun.deliver, "with another number of partitions, half of the keys lose their state in every bundle")
+def repartitioned_keys_lose_state(run: CaseRun, step: Deliver) -> None:
+    CaseRun.deliver(run, step)
+    run.state = {scope: cells for scope, cells in run.state.items() if not _misplaced(run, scope[0])}
 
 
-@bug("with another number of partitions, half of the keys share one state")
-class RepartitionedKeysShareState(CaseRun):
-    def cells(self, scope: Scope) -> Any:
-        return super().cells(("", scope[1]) if _misplaced(self, scope[0]) else scope)
+@bug_of(CaseRun.cells, "with another number of partitions, half of the keys share one state")
+def repartitioned_keys_share_state(run: CaseRun, scope: Scope) -> Any:
+    return CaseRun.cells(run, ("", scope[1]) if _misplaced(run, scope[0]) else scope)
 
 
-@bug("with another number of partitions, the timers of half of the keys do not fire")
-class RepartitionedTimersDoNotFire(CaseRun):
-    def due(self) -> list[tuple[int, TimerId]]:
-        return [due for due in super().due() if not _misplaced(self, due[1][0])]
+@bug_of(CaseRun.due, "with another number of partitions, the timers of half of the keys do not fire")
+def repartitioned_timers_do_not_fire(run: CaseRun) -> list[tuple[int, TimerId]]:
+    return [due for due in CaseRun.due(run) if not _misplaced(run, due[1][0])]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from conformance.engines.case_run import Checkpoint
-from conformance.engines.mutants.registry import bug, remembers
+from conformance.engines.case_run import CaseRun, Checkpoint
+from conformance.engines.mutants.registry import bug, bug_of, remembers
 from conformance.engines.mutants.schedules import LastBundle
 from conformance.engines.mutants.typed.epochs import MOST_SECONDS
 from conformance.model.schedule import Advance, Deliver, Event, Partitions
@@ -34,35 +34,31 @@ class _History(LastBundle):
         return isinstance(self.case.schedule.steps[0], Partitions)
 
 
-@bug("a restart of a job that had a failed attempt begins with empty state")
-class StateLostOnRestartAfterAFailure(_History):
-    def restart(self) -> None:
-        super().restart()
-        if self.failed:
-            self.state.clear()
+@bug_of(CaseRun.restart, "a restart of a job that had a failed attempt begins with empty state", _History)
+def state_lost_on_restart_after_a_failure(run: _History) -> None:
+    _History.restart(run)
+    if run.failed:
+        run.state.clear()
 
 
-@bug("a restart of a job that had a failed attempt forgets the timers")
-class TimersLostOnRestartAfterAFailure(_History):
-    def restart(self) -> None:
-        super().restart()
-        if self.failed:
-            self.timers.clear()
+@bug_of(CaseRun.restart, "a restart of a job that had a failed attempt forgets the timers", _History)
+def timers_lost_on_restart_after_a_failure(run: _History) -> None:
+    _History.restart(run)
+    if run.failed:
+        run.timers.clear()
 
 
-@bug("a failed attempt counts in a job that was restarted, and so does the next one")
-class FailedAttemptKeptAfterARestart(_History):
-    def go_back(self, before: Checkpoint) -> None:
-        if not self.restarted:
-            super().go_back(before)
+@bug_of(CaseRun.go_back, "a failed attempt counts in a job that was restarted, and so does the next one", _History)
+def failed_attempt_kept_after_a_restart(run: _History, before: Checkpoint) -> None:
+    if not run.restarted:
+        _History.go_back(run, before)
 
 
-@bug("a restart with another number of partitions begins with empty state")
-class StateLostOnRestartOfPartitions(_History):
-    def restart(self) -> None:
-        super().restart()
-        if self.repartitioned:
-            self.state.clear()
+@bug_of(CaseRun.restart, "a restart with another number of partitions begins with empty state", _History)
+def state_lost_on_restart_of_partitions(run: _History) -> None:
+    _History.restart(run)
+    if run.repartitioned:
+        run.state.clear()
 
 
 @bug("a failed attempt counts in a job with another number of partitions, and so does the next one")
@@ -72,48 +68,42 @@ class FailedAttemptKeptOfPartitions(_History):
             super().go_back(before)
 
 
-@bug("a bundle without any element loses the timers of a job that was restarted")
-class TimersLostWithoutDataAfterARestart(_History):
-    def no_data(self) -> None:
-        super().no_data()
-        if self.restarted:
-            self.timers.clear()
+@bug_of(CaseRun.no_data, "a bundle without any element loses the timers of a job that was restarted", _History)
+def timers_lost_without_data_after_a_restart(run: _History) -> None:
+    _History.no_data(run)
+    if run.restarted:
+        run.timers.clear()
 
 
-@bug("a restart begins with empty state after a bundle without any element")
-class StateLostOnRestartWithoutData(_History):
-    def restart(self) -> None:
-        super().restart()
-        if self.idle:
-            self.state.clear()
+@bug_of(CaseRun.restart, "a restart begins with empty state after a bundle without any element", _History)
+def state_lost_on_restart_without_data(run: _History) -> None:
+    _History.restart(run)
+    if run.idle:
+        run.state.clear()
 
 
-@bug("an empty bundle of a job that was restarted is the bundle before once more")
-class EmptyBundleRepeatsAfterARestart(_History):
-    def attempt(self, bundle: Deliver) -> int:
-        if self.restarted and not bundle.events and self.last_bundle:
-            super().attempt(self.last_bundle)
-        return super().attempt(bundle)
+@bug_of(CaseRun.attempt, "an empty bundle of a job that was restarted is the bundle before once more", _History)
+def empty_bundle_repeats_after_a_restart(run: _History, bundle: Deliver) -> int:
+    if run.restarted and not bundle.events and run.last_bundle:
+        _History.attempt(run, run.last_bundle)
+    return _History.attempt(run, bundle)
 
 
-@bug("a job that was restarted does not wait for an advance that a bundle comes with")
-class CoalescedAdvanceFiresAfterARestart(_History):
-    def advance(self, step: Advance) -> None:
-        super().advance(step)
-        if step.coalesced and self.restarted:
-            self.settle()
+@bug_of(CaseRun.advance, "a job that was restarted does not wait for an advance that a bundle comes with", _History)
+def coalesced_advance_fires_after_a_restart(run: _History, step: Advance) -> None:
+    _History.advance(run, step)
+    if step.coalesced and run.restarted:
+        run.settle()
 
 
-@bug("a restart after 2038 forgets the timers")
-class TimersLostOnRestartAfter2038(_History):
-    def restart(self) -> None:
-        super().restart()
-        if self.watermark >= MOST_SECONDS:
-            self.timers.clear()
+@bug_of(CaseRun.restart, "a restart after 2038 forgets the timers", _History)
+def timers_lost_on_restart_after2038(run: _History) -> None:
+    _History.restart(run)
+    if run.watermark >= MOST_SECONDS:
+        run.timers.clear()
 
 
-@bug("a bundle after 2038 that follows an empty one is dropped as late")
-class EventsAfterAnEmptyBundleDroppedAfter2038(_History):
-    def refuses(self, event: Event) -> bool:
-        dropped = self.last_bundle and not self.last_bundle.events and self.watermark >= MOST_SECONDS
-        return bool(dropped) or super().refuses(event)
+@bug_of(CaseRun.refuses, "a bundle after 2038 that follows an empty one is dropped as late", _History)
+def events_after_an_empty_bundle_dropped_after2038(run: _History, event: Event) -> bool:
+    dropped = run.last_bundle and not run.last_bundle.events and run.watermark >= MOST_SECONDS
+    return bool(dropped) or _History.refuses(run, event)

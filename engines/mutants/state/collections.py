@@ -4,49 +4,43 @@ from __future__ import annotations
 
 from unicodedata import normalize
 
-from conformance.engines.mutants.registry import cell_bug
+from conformance.engines.mutants.registry import cell_bug, cell_bug_of
 from conformance.engines.mutants.state.keys import as_number
 from conformance.engines.reference_cells import Bag, Map, Set
 from conformance.model.program import Cell
 from conformance.model.values import Json, canonical
 
 
-@cell_bug("a bag is read in reverse", Cell.BAG)
-class BagReadInReverse(Bag):
-    def get(self, default: Json = None) -> Json:
-        return self._all()[::-1]
+@cell_bug_of(Bag.get, "a bag is read in reverse", Cell.BAG)
+def bag_read_in_reverse(cell: Bag, default: Json = None) -> Json:
+    return cell._all()[::-1]
 
 
-@cell_bug("a bag is read in the order of its elements' values", Cell.BAG)
-class BagReadSorted(Bag):
-    def get(self, default: Json = None) -> Json:
-        return sorted(self._all(), key=canonical)
+@cell_bug_of(Bag.get, "a bag is read in the order of its elements' values", Cell.BAG)
+def bag_read_sorted(cell: Bag, default: Json = None) -> Json:
+    return sorted(cell._all(), key=canonical)
 
 
-@cell_bug("an append to a bag replaces what was in it", Cell.BAG)
-class BagAppendOverwrites(Bag):
-    def add(self, value: Json) -> None:
-        self.set([value])
+@cell_bug_of(Bag.add, "an append to a bag replaces what was in it", Cell.BAG)
+def bag_append_overwrites(cell: Bag, value: Json) -> None:
+    cell.set([value])
 
 
-@cell_bug("an append to a bag adds its element twice", Cell.BAG)
-class BagAppendsTwice(Bag):
-    def add(self, value: Json) -> None:
-        super().add(value)
-        super().add(value)
+@cell_bug_of(Bag.add, "an append to a bag adds its element twice", Cell.BAG)
+def bag_appends_twice(cell: Bag, value: Json) -> None:
+    Bag.add(cell, value)
+    Bag.add(cell, value)
 
 
-@cell_bug("a bag keeps one of several equal elements", Cell.BAG)
-class BagDropsEqualElements(Bag):
-    def add(self, value: Json) -> None:
-        if value not in self._all():
-            super().add(value)
+@cell_bug_of(Bag.add, "a bag keeps one of several equal elements", Cell.BAG)
+def bag_drops_equal_elements(cell: Bag, value: Json) -> None:
+    if value not in cell._all():
+        Bag.add(cell, value)
 
 
-@cell_bug("clearing a bag leaves its elements", Cell.BAG)
-class ClearOfABagDoesNothing(Bag):
-    def clear(self) -> None:
-        pass
+@cell_bug_of(Bag.clear, "clearing a bag leaves its elements", Cell.BAG)
+def clear_of_a_bag_does_nothing(cell: Bag) -> None:
+    pass
 
 
 @cell_bug("what is put into a bag in the call that clears it is cleared as well", Cell.BAG)
@@ -62,35 +56,30 @@ class ClearOfABagComesLast(Bag):
             super().add(value)
 
 
-@cell_bug("a put to an entry that is there changes nothing", Cell.MAP)
-class MapPutKeepsTheFirst(Map):
-    def put(self, key: str, value: Json) -> None:
-        if key not in self._all():
-            super().put(key, value)
+@cell_bug_of(Map.put, "a put to an entry that is there changes nothing", Cell.MAP)
+def map_put_keeps_the_first(cell: Map, key: str, value: Json) -> None:
+    if key not in cell._all():
+        Map.put(cell, key, value)
 
 
-@cell_bug("a put drops all other entries", Cell.MAP)
-class MapPutReplacesAll(Map):
-    def put(self, key: str, value: Json) -> None:
-        self.set({key: value})
+@cell_bug_of(Map.put, "a put drops all other entries", Cell.MAP)
+def map_put_replaces_all(cell: Map, key: str, value: Json) -> None:
+    cell.set({key: value})
 
 
-@cell_bug("removing an entry leaves it", Cell.MAP)
-class MapRemoveDoesNothing(Map):
-    def remove(self, key: str) -> None:
-        pass
+@cell_bug_of(Map.remove, "removing an entry leaves it", Cell.MAP)
+def map_remove_does_nothing(cell: Map, key: str) -> None:
+    pass
 
 
-@cell_bug("a removed entry is still listed, without a value", Cell.MAP)
-class MapRemoveLeavesANull(Map):
-    def remove(self, key: str) -> None:
-        self.put(key, None)
+@cell_bug_of(Map.remove, "a removed entry is still listed, without a value", Cell.MAP)
+def map_remove_leaves_a_null(cell: Map, key: str) -> None:
+    cell.put(key, None)
 
 
-@cell_bug("removing an entry removes all of them", Cell.MAP)
-class MapRemoveClears(Map):
-    def remove(self, key: str) -> None:
-        self.clear()
+@cell_bug_of(Map.remove, "removing an entry removes all of them", Cell.MAP)
+def map_remove_clears(cell: Map, key: str) -> None:
+    cell.clear()
 
 
 @cell_bug("a put to an entry that is there adds another one of its name", Cell.MAP)
@@ -134,46 +123,40 @@ class MapIteratedInAnotherOrderEachTime(Map):
         return super().items()[:: self._turn]
 
 
-@cell_bug("entries whose names are the same without blanks, case and number formats are one", Cell.MAP)
-class MapNamesNormalised(Map):
-    def put(self, key: str, value: Json) -> None:
-        same = [other for other in self._all() if _plain(other) == _plain(key)]
-        super().put(same[0] if same else key, value)
+@cell_bug_of(Map.put, "entries whose names are the same without blanks, case and number formats are one", Cell.MAP)
+def map_names_normalised(cell: Map, key: str, value: Json) -> None:
+    same = [other for other in cell._all() if _plain(other) == _plain(key)]
+    Map.put(cell, same[0] if same else key, value)
 
 
-@cell_bug("elements that are the same without blanks, case and number formats are one", Cell.SET)
-class SetElementsNormalised(Set):
-    def add(self, value: str) -> None:
-        if not any(_plain(other) == _plain(value) for other in self._all()):
-            super().add(value)
+@cell_bug_of(Set.add, "elements that are the same without blanks, case and number formats are one", Cell.SET)
+def set_elements_normalised(cell: Set, value: str) -> None:
+    if not any(_plain(other) == _plain(value) for other in cell._all()):
+        Set.add(cell, value)
 
 
 def _plain(text: str) -> str:
     return as_number(normalize("NFC", text).strip().casefold())
 
 
-@cell_bug("clearing a map leaves its entries", Cell.MAP)
-class ClearOfAMapDoesNothing(Map):
-    def clear(self) -> None:
-        pass
+@cell_bug_of(Map.clear, "clearing a map leaves its entries", Cell.MAP)
+def clear_of_a_map_does_nothing(cell: Map) -> None:
+    pass
 
 
-@cell_bug("adding an element that is there adds another one", Cell.SET)
-class SetHoldsDuplicates(Set):
-    def add(self, value: str) -> None:
-        self.set([*self._all(), value])
+@cell_bug_of(Set.add, "adding an element that is there adds another one", Cell.SET)
+def set_holds_duplicates(cell: Set, value: str) -> None:
+    cell.set([*cell._all(), value])
 
 
-@cell_bug("adding an element that is there removes it", Cell.SET)
-class SetAddToggles(Set):
-    def add(self, value: str) -> None:
-        if value in self._all():
-            self.set([element for element in self._all() if element != value])
-        else:
-            super().add(value)
+@cell_bug_of(Set.add, "adding an element that is there removes it", Cell.SET)
+def set_add_toggles(cell: Set, value: str) -> None:
+    if value in cell._all():
+        cell.set([element for element in cell._all() if element != value])
+    else:
+        Set.add(cell, value)
 
 
-@cell_bug("clearing a set leaves its elements", Cell.SET)
-class ClearOfASetDoesNothing(Set):
-    def clear(self) -> None:
-        pass
+@cell_bug_of(Set.clear, "clearing a set leaves its elements", Cell.SET)
+def clear_of_a_set_does_nothing(cell: Set) -> None:
+    pass

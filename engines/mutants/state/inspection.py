@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 from conformance.engines.case_run import CaseRun, Scope, TimerId
-from conformance.engines.mutants.registry import bug
+from conformance.engines.mutants.registry import bug, bug_of, family
 from conformance.model.program import Cell
 from conformance.model.schedule import Deliver
 from conformance.model.values import Json, copied
@@ -25,63 +26,46 @@ class ReaderBehind(CaseRun):
 class _ShownAs(CaseRun):
     """Shows a reader of state something else for the cells of a kind."""
 
-    kind: Cell
-
-    def shown(self, held: Any) -> Any:
-        raise NotImplementedError
+    of: ClassVar[tuple[Cell, ...]]
+    change: Callable[[Any], Any]
 
     def stored(self) -> dict[Scope, dict[str, Json]]:
         cells = self.program.cells
         return {
-            scope: {cell: self.shown(held) if cells[cell] is self.kind else held for cell, held in stored.items()}
+            scope: {cell: self.change(held) if cells[cell] in self.of else held for cell, held in stored.items()}
             for scope, stored in super().stored().items()
         }
 
 
-@bug("a reader of state is shown bags backwards")
-class ReaderReversesBags(_ShownAs):
-    kind = Cell.BAG
-
-    def shown(self, held: Any) -> Any:
-        return held[::-1]
+shown = family(__name__, _ShownAs)
 
 
-@bug("a reader of state is shown one entry of a map")
-class ReaderMissesEntries(_ShownAs):
-    kind = Cell.MAP
-
-    def shown(self, held: Any) -> Any:
-        return dict([*held.items()][:1])
+def _first_entry(held: Any) -> Any:
+    return dict([*held.items()][:1])
 
 
-@bug("a reader of state is shown 1 for a value")
-class ReaderSeesOnes(_ShownAs):
-    kind = Cell.VALUE
-
-    def shown(self, held: Any) -> Any:
-        return 1
+shown("ReaderReversesBags", "a reader of state is shown bags backwards", lambda held: held[::-1], Cell.BAG)
+shown("ReaderMissesEntries", "a reader of state is shown one entry of a map", _first_entry, Cell.MAP)
+shown("ReaderSeesOnes", "a reader of state is shown 1 for a value", lambda held: 1, Cell.VALUE)
 
 
-@bug("a reader of state is shown an empty object for a cell that is empty")
-class ReaderSeesWhatWasEmptied(CaseRun):
-    def stored(self) -> dict[Scope, dict[str, Json]]:
-        return {
-            scope: {cell: stored.get(cell) or {"empty": True} for cell in self.program.cells}
-            for scope, stored in super().stored().items()
-        }
+@bug_of(CaseRun.stored, "a reader of state is shown an empty object for a cell that is empty")
+def reader_sees_what_was_emptied(run: CaseRun) -> dict[Scope, dict[str, Json]]:
+    return {
+        scope: {cell: stored.get(cell) or {"empty": True} for cell in run.program.cells}
+        for scope, stored in CaseRun.stored(run).items()
+    }
 
 
-@bug("what a reader of state finds, it finds twice")
-class ReaderSeesEachCellTwice(CaseRun):
-    def inspect(self) -> None:
-        super().inspect()
-        super().inspect()
+@bug_of(CaseRun.inspect, "what a reader of state finds, it finds twice")
+def reader_sees_each_cell_twice(run: CaseRun) -> None:
+    CaseRun.inspect(run)
+    CaseRun.inspect(run)
 
 
-@bug("a reader of state is shown nothing")
-class ReaderSeesNothing(CaseRun):
-    def stored(self) -> dict[Scope, dict[str, Json]]:
-        return {}
+@bug_of(CaseRun.stored, "a reader of state is shown nothing")
+def reader_sees_nothing(run: CaseRun) -> dict[Scope, dict[str, Json]]:
+    return {}
 
 
 @bug("the engine's count of rows still has those that were cleared after the last bundle")

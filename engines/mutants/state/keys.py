@@ -3,36 +3,38 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 from unicodedata import normalize
 
 from conformance.engines.case_run import CaseRun, Scope, TimerId
-from conformance.engines.mutants.registry import bug
+from conformance.engines.mutants.registry import bug_of, family
 from conformance.model.program import Output
 from conformance.model.schedule import Event
 
 
-@bug("all keys share one state")
-class StateSharedAcrossKeys(CaseRun):
-    def cells(self, scope: Scope) -> Any:
-        return super().cells(("", scope[1]))
+@bug_of(CaseRun.cells, "all keys share one state")
+def state_shared_across_keys(run: CaseRun, scope: Scope) -> Any:
+    return CaseRun.cells(run, ("", scope[1]))
 
 
-@bug("all windows of a key share one state")
-class StateSharedAcrossWindows(CaseRun):
-    def scope(self, event: Event) -> Scope:
-        return super().scope(event)[0], 0
+@bug_of(CaseRun.scope, "all windows of a key share one state")
+def state_shared_across_windows(run: CaseRun, event: Event) -> Scope:
+    return CaseRun.scope(run, event)[0], 0
 
 
 class _KeyChanged(CaseRun):
     """Keeps state by a changed key."""
 
-    def kept_by(self, key: str) -> str:
-        raise NotImplementedError
+    change: Callable[[str], str]
 
     def cells(self, scope: Scope) -> Any:
-        return super().cells((self.kept_by(scope[0]), scope[1]))
+        return super().cells((self.change(scope[0]), scope[1]))
+
+
+kept_by = family(__name__, _KeyChanged)
 
 
 def as_number(key: str) -> str:
@@ -43,71 +45,34 @@ def as_number(key: str) -> str:
         return key
 
 
-@bug("keys that are the same number share one state")
-class KeysAsNumbers(_KeyChanged):
-    def kept_by(self, key: str) -> str:
-        return as_number(key)
+kept_by("KeysAsNumbers", "keys that are the same number share one state", as_number)
+kept_by("KeysTrimmed", "keys that differ in blanks around them share one state", str.strip)
+kept_by("KeysCaseFolded", "keys that differ in upper and lower case share one state", str.casefold)
+kept_by("KeysNormalised", "keys that are one text in Unicode's normal form share one state", partial(normalize, "NFC"))
+kept_by("KeysCutOff", "keys with the same 4,096 characters at the start share one state", lambda key: key[:4_096])
+kept_by("KeysEndAtNul", "keys that are the same up to a NUL share one state", lambda key: key.partition("\0")[0])
+kept_by("KeysSplit", "keys that are the same up to a slash share one state", lambda key: key.partition("/")[0])
 
 
-@bug("keys that differ in blanks around them share one state")
-class KeysTrimmed(_KeyChanged):
-    def kept_by(self, key: str) -> str:
-        return key.strip()
+@bug_of(CaseRun.refuses, "elements of the empty key are dropped")
+def empty_key_lost(run: CaseRun, event: Event) -> bool:
+    return CaseRun.refuses(run, event) or not event.key
 
 
-@bug("keys that differ in upper and lower case share one state")
-class KeysCaseFolded(_KeyChanged):
-    def kept_by(self, key: str) -> str:
-        return key.casefold()
+@bug_of(CaseRun.emit, "output comes out under the key in Unicode's normal form, without blanks around it")
+def keys_come_back_normalised(run: CaseRun, key: str, outputs: list[Output]) -> None:
+    CaseRun.emit(run, normalize("NFC", key).strip(), outputs)
 
 
-@bug("keys that are one text in Unicode's normal form share one state")
-class KeysNormalised(_KeyChanged):
-    def kept_by(self, key: str) -> str:
-        return normalize("NFC", key)
+@bug_of(CaseRun.fire, "a timer's callback finds the state of the first key that has any")
+def timers_see_another_key(run: CaseRun, timer: TimerId, time: int) -> None:
+    first = next(iter(run.state), timer[:2])
+    mine = run.state.get(timer[:2], {})
+    run.state[timer[:2]] = copy.deepcopy(run.state.get(first, {}))
+    CaseRun.fire(run, timer, time)
+    run.state[timer[:2]] = mine
 
 
-@bug("keys with the same 4,096 characters at the start share one state")
-class KeysCutOff(_KeyChanged):
-    def kept_by(self, key: str) -> str:
-        return key[:4_096]
-
-
-@bug("keys that are the same up to a NUL share one state")
-class KeysEndAtNul(_KeyChanged):
-    def kept_by(self, key: str) -> str:
-        return key.partition("\0")[0]
-
-
-@bug("keys that are the same up to a slash share one state")
-class KeysSplit(_KeyChanged):
-    def kept_by(self, key: str) -> str:
-        return key.partition("/")[0]
-
-
-@bug("elements of the empty key are dropped")
-class EmptyKeyLost(CaseRun):
-    def refuses(self, event: Event) -> bool:
-        return super().refuses(event) or not event.key
-
-
-@bug("output comes out under the key in Unicode's normal form, without blanks around it")
-class KeysComeBackNormalised(CaseRun):
-    def emit(self, key: str, outputs: list[Output]) -> None:
-        super().emit(normalize("NFC", key).strip(), outputs)
-
-
-@bug("a timer's callback finds the state of the first key that has any")
-class TimersSeeAnotherKey(CaseRun):
-    def fire(self, timer: TimerId, time: int) -> None:
-        first = next(iter(self.state), timer[:2])
-        mine = self.state.get(timer[:2], {})
-        self.state[timer[:2]] = copy.deepcopy(self.state.get(first, {}))
-        super().fire(timer, time)
-        self.state[timer[:2]] = mine
-
-
-@bug("an element at the start of a window counts for the window before")
-class WindowBoundaryOffByOne(CaseRun):
-    def scope(self, event: Event) -> Scope:
-        return super().scope(replace(event, event_time=max(event.event_time - 1, 0)))
+@bug_of(CaseRun.scope, "an element at the start of a window counts for the window before")
+def window_boundary_off_by_one(run: CaseRun, event: Event) -> Scope:
+    return CaseRun.scope(run, replace(event, event_time=max(event.event_time - 1, 0)))

@@ -5,40 +5,37 @@ from __future__ import annotations
 from typing import Any
 
 from conformance.engines.case_run import CaseRun
-from conformance.engines.mutants.registry import bug, ttl_bug
+from conformance.engines.mutants.registry import bug_of, ttl_bug
 from conformance.engines.reference_cells import CELLS, EXPIRING, ExpiringBag, ExpiringMap, ExpiringValue, Value
 from conformance.model.program import Cell, Output
 from conformance.model.schedule import Wait
 from conformance.model.values import Json, canonical
 
 
-@bug("what has a TTL is kept for ever")
-class TtlIgnored(CaseRun):
-    def cell(self, kind: Cell, stored: dict[str, Json], name: str) -> Any:
-        return CELLS[kind](stored, name)
+@bug_of(CaseRun.cell, "what has a TTL is kept for ever")
+def ttl_ignored(run: CaseRun, kind: Cell, stored: dict[str, Json], name: str) -> Any:
+    return CELLS[kind](stored, name)
 
 
-@bug("what has a TTL is gone after half of it")
-class TtlHalved(CaseRun):
-    def cell(self, kind: Cell, stored: dict[str, Json], name: str) -> Any:
-        if name in self.program.ttl:
-            return EXPIRING[kind](stored, name, self.now, self.program.ttl[name] // 2)
-        return super().cell(kind, stored, name)
+@bug_of(CaseRun.cell, "what has a TTL is gone after half of it")
+def ttl_halved(run: CaseRun, kind: Cell, stored: dict[str, Json], name: str) -> Any:
+    if name in run.program.ttl:
+        return EXPIRING[kind](stored, name, run.now, run.program.ttl[name] // 2)
+    return CaseRun.cell(run, kind, stored, name)
 
 
-@bug("a key whose value has expired puts something out")
-class ExpiryIsTold(CaseRun):
-    def wait(self, step: Wait) -> None:
-        before, after = self.now, self.now + step.ms
-        super().wait(step)
-        values = [(name, ttl) for name, ttl in self.program.ttl.items() if self.program.cells[name] is Cell.VALUE]
-        for (key, _), stored in self.state.items():
-            for name, ttl in values:
-                at = (
-                    stored[name]["at"] if isinstance(stored.get(name), dict) else None
-                )  # another bug may store something else
-                if at is not None and before < at + ttl <= after:
-                    self.emit(key, [Output({"did": "read", "of": "", "read": None})])
+@bug_of(CaseRun.wait, "a key whose value has expired puts something out")
+def expiry_is_told(run: CaseRun, step: Wait) -> None:
+    before, after = run.now, run.now + step.ms
+    CaseRun.wait(run, step)
+    values = [(name, ttl) for name, ttl in run.program.ttl.items() if run.program.cells[name] is Cell.VALUE]
+    for (key, _), stored in run.state.items():
+        for name, ttl in values:
+            at = (
+                stored[name]["at"] if isinstance(stored.get(name), dict) else None
+            )  # another bug may store something else
+            if at is not None and before < at + ttl <= after:
+                run.emit(key, [Output({"did": "read", "of": "", "read": None})])
 
 
 @ttl_bug("a read of a value begins its TTL anew", Cell.VALUE)

@@ -5,91 +5,78 @@ from __future__ import annotations
 from dataclasses import replace
 
 from conformance.engines.case_run import CaseRun
-from conformance.engines.mutants.registry import bug
+from conformance.engines.mutants.registry import bug_of
 from conformance.engines.mutants.schedules import watermark_after, watermark_before
 from conformance.model.program import FixedWindows
 from conformance.model.runs import StepCount
 from conformance.model.schedule import Advance, Deliver, Event
 
 
-@bug("the late filter drops what is exactly at the watermark")
-class LateAtTheWatermark(CaseRun):
-    def refuses(self, event: Event) -> bool:
-        return super().refuses(event) or event.event_time == self.watermark
+@bug_of(CaseRun.refuses, "the late filter drops what is exactly at the watermark")
+def late_at_the_watermark(run: CaseRun, event: Event) -> bool:
+    return CaseRun.refuses(run, event) or event.event_time == run.watermark
 
 
-@bug("nothing is ever dropped as late")
-class NeverLate(CaseRun):
-    def refuses(self, event: Event) -> bool:
-        return False
+@bug_of(CaseRun.refuses, "nothing is ever dropped as late")
+def never_late(run: CaseRun, event: Event) -> bool:
+    return False
 
 
-@bug("fixed windows drop by the element's time, not by the window's end")
-class LateByRowInWindows(CaseRun):
-    def refuses(self, event: Event) -> bool:
-        return event.event_time < self.watermark
+@bug_of(CaseRun.refuses, "fixed windows drop by the element's time, not by the window's end")
+def late_by_row_in_windows(run: CaseRun, event: Event) -> bool:
+    return event.event_time < run.watermark
 
 
-@bug("windows expire at their end, whatever the allowed lateness")
-class AllowedLatenessIgnored(CaseRun):
-    def refuses(self, event: Event) -> bool:
-        windowing = self.program.windowing
-        if isinstance(windowing, FixedWindows):
-            return windowing.start(event.event_time) + windowing.size <= self.watermark
-        return super().refuses(event)
+@bug_of(CaseRun.refuses, "windows expire at their end, whatever the allowed lateness")
+def allowed_lateness_ignored(run: CaseRun, event: Event) -> bool:
+    windowing = run.program.windowing
+    if isinstance(windowing, FixedWindows):
+        return windowing.start(event.event_time) + windowing.size <= run.watermark
+    return CaseRun.refuses(run, event)
 
 
-@bug("the late filter uses the watermark of the next advance")
-class LateFilterOneStepEarly(CaseRun):
-    def refuses(self, event: Event) -> bool:
-        return self.lateness.refuses(event.event_time, watermark_after(self, self.watermark), self.program)
+@bug_of(CaseRun.refuses, "the late filter uses the watermark of the next advance")
+def late_filter_one_step_early(run: CaseRun, event: Event) -> bool:
+    return run.lateness.refuses(event.event_time, watermark_after(run, run.watermark), run.program)
 
 
-@bug("the late filter uses the watermark before the last advance")
-class LateFilterOneStepLate(CaseRun):
-    def refuses(self, event: Event) -> bool:
-        return self.lateness.refuses(event.event_time, watermark_before(self, self.watermark), self.program)
+@bug_of(CaseRun.refuses, "the late filter uses the watermark before the last advance")
+def late_filter_one_step_late(run: CaseRun, event: Event) -> bool:
+    return run.lateness.refuses(event.event_time, watermark_before(run, run.watermark), run.program)
 
 
-@bug("the late filter drops what is one millisecond after the watermark")
-class LateFilterOffByOne(CaseRun):
-    def refuses(self, event: Event) -> bool:
-        return super().refuses(event) or event.event_time == self.watermark + 1
+@bug_of(CaseRun.refuses, "the late filter drops what is one millisecond after the watermark")
+def late_filter_off_by_one(run: CaseRun, event: Event) -> bool:
+    return CaseRun.refuses(run, event) or event.event_time == run.watermark + 1
 
 
-@bug("an advance that does not settle at once never reaches the late filter")
-class LateFilterMissesACoalescedAdvance(CaseRun):
-    def deliver(self, step: Deliver) -> None:
-        before = self.settled
-        super().deliver(step)
-        self.settled = before
+@bug_of(CaseRun.deliver, "an advance that does not settle at once never reaches the late filter")
+def late_filter_misses_a_coalesced_advance(run: CaseRun, step: Deliver) -> None:
+    before = run.settled
+    CaseRun.deliver(run, step)
+    run.settled = before
 
 
-@bug("the late filter and timers see the watermark of the next advance")
-class WatermarkOneStepEarly(CaseRun):
-    def advance(self, step: Advance) -> None:
-        super().advance(replace(step, watermark=watermark_after(self, step.watermark)))
+@bug_of(CaseRun.advance, "the late filter and timers see the watermark of the next advance")
+def watermark_one_step_early(run: CaseRun, step: Advance) -> None:
+    CaseRun.advance(run, replace(step, watermark=watermark_after(run, step.watermark)))
 
 
-@bug("the late filter and timers see the watermark before the last advance")
-class WatermarkOneStepLate(CaseRun):
-    def advance(self, step: Advance) -> None:
-        super().advance(replace(step, watermark=watermark_before(self, step.watermark)))
+@bug_of(CaseRun.advance, "the late filter and timers see the watermark before the last advance")
+def watermark_one_step_late(run: CaseRun, step: Advance) -> None:
+    CaseRun.advance(run, replace(step, watermark=watermark_before(run, step.watermark)))
 
 
-@bug("dropped elements are not counted")
-class DropsNotCounted(CaseRun):
-    def count(self, step: Deliver, delivered: int, received: int) -> StepCount:
-        return StepCount(step.id, delivered, received, 0)
+@bug_of(CaseRun.count, "dropped elements are not counted")
+def drops_not_counted(run: CaseRun, step: Deliver, delivered: int, received: int) -> StepCount:
+    return StepCount(step.id, delivered, received, 0)
 
 
-@bug("dropped elements are counted twice")
-class DropsCountedTwice(CaseRun):
-    def count(self, step: Deliver, delivered: int, received: int) -> StepCount:
-        return StepCount(step.id, delivered, received, 2 * (delivered - received))
+@bug_of(CaseRun.count, "dropped elements are counted twice")
+def drops_counted_twice(run: CaseRun, step: Deliver, delivered: int, received: int) -> StepCount:
+    return StepCount(step.id, delivered, received, 2 * (delivered - received))
 
 
-@bug("an element of an expired window is still processed, and opens it again")
-class WindowsNeverExpire(CaseRun):
-    def refuses(self, event: Event) -> bool:
-        return not isinstance(self.program.windowing, FixedWindows) and super().refuses(event)
+@bug_of(CaseRun.refuses, "an element of an expired window is still processed, and opens it again")
+def windows_never_expire(run: CaseRun, event: Event) -> bool:
+    return not isinstance(run.program.windowing, FixedWindows) and CaseRun.refuses(run, event)

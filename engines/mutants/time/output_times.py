@@ -6,30 +6,26 @@ from dataclasses import replace
 from typing import Any
 
 from conformance.engines.case_run import CaseRun, TimerId
-from conformance.engines.mutants.registry import bug
+from conformance.engines.mutants.registry import bug, bug_of
 from conformance.engines.mutants.schedules import bundle_of
 from conformance.model.program import FixedWindows, Output, Timer
 from conformance.model.schedule import Deliver, Event
 
 
-@bug("an element's output has the watermark as its time")
-class OutputsAtTheWatermark(CaseRun):
-    def output_time(self, cause: Event | Timer) -> int:
-        return self.watermark if isinstance(cause, Event) else super().output_time(cause)
+@bug_of(CaseRun.output_time, "an element's output has the watermark as its time")
+def outputs_at_the_watermark(run: CaseRun, cause: Event | Timer) -> int:
+    return run.watermark if isinstance(cause, Event) else CaseRun.output_time(run, cause)
 
 
-@bug("a timer's output has the watermark as its time")
-class TimersPutOutAtTheWatermark(CaseRun):
-    def output_time(self, cause: Event | Timer) -> int:
-        return self.watermark if isinstance(cause, Timer) else super().output_time(cause)
+@bug_of(CaseRun.output_time, "a timer's output has the watermark as its time")
+def timers_put_out_at_the_watermark(run: CaseRun, cause: Event | Timer) -> int:
+    return run.watermark if isinstance(cause, Timer) else CaseRun.output_time(run, cause)
 
 
-@bug("an output that would be late has the watermark as its time")
-class LateOutputsMoved(CaseRun):
-    def output_time(self, cause: Event | Timer) -> int:
-        return (
-            max(self.watermark, super().output_time(cause)) if isinstance(cause, Event) else super().output_time(cause)
-        )
+@bug_of(CaseRun.output_time, "an output that would be late has the watermark as its time")
+def late_outputs_moved(run: CaseRun, cause: Event | Timer) -> int:
+    time = CaseRun.output_time(run, cause)
+    return max(run.watermark, time) if isinstance(cause, Event) else time
 
 
 @bug("the output of a timer that was set for a passed time has the watermark as its time")
@@ -49,31 +45,27 @@ class PassedTimersMoved(CaseRun):
         return self.watermark if self.moved and isinstance(cause, Timer) else super().output_time(cause)
 
 
-@bug("all outputs of a bundle have the time of its first element")
-class OutputsOfABundleAtOneTime(CaseRun):
-    def output_time(self, cause: Event | Timer) -> int:
-        bundle = bundle_of(self)
-        return bundle.events[0].event_time if bundle and isinstance(cause, Event) else super().output_time(cause)
+@bug_of(CaseRun.output_time, "all outputs of a bundle have the time of its first element")
+def outputs_of_a_bundle_at_one_time(run: CaseRun, cause: Event | Timer) -> int:
+    bundle = bundle_of(run)
+    return bundle.events[0].event_time if bundle and isinstance(cause, Event) else CaseRun.output_time(run, cause)
 
 
-@bug("only the first output of a call has the element's time, further ones that of the watermark")
-class FurtherOutputsAtTheWatermark(CaseRun):
-    def timed(self, outputs: list[Output], cause: Event | Timer) -> list[Output]:
-        found = super().timed(outputs, cause)
-        return [*found[:1], *(replace(o, event_time=o.event_time and self.watermark) for o in found[1:])]
+@bug_of(CaseRun.timed, "only the first output of a call has the element's time, further ones that of the watermark")
+def further_outputs_at_the_watermark(run: CaseRun, outputs: list[Output], cause: Event | Timer) -> list[Output]:
+    found = CaseRun.timed(run, outputs, cause)
+    return [*found[:1], *(replace(o, event_time=o.event_time and run.watermark) for o in found[1:])]
 
 
-@bug("the time of an output is cut to whole seconds")
-class OutputTimesCutToSeconds(CaseRun):
-    def output_time(self, cause: Event | Timer) -> int:
-        time = super().output_time(cause)
-        return time - time % 1_000
+@bug_of(CaseRun.output_time, "the time of an output is cut to whole seconds")
+def output_times_cut_to_seconds(run: CaseRun, cause: Event | Timer) -> int:
+    time = CaseRun.output_time(run, cause)
+    return time - time % 1_000
 
 
-@bug("the time of an output past 2**31 s is cut to 31 bits of seconds")
-class OutputTimesCutTo31Bits(CaseRun):
-    def output_time(self, cause: Event | Timer) -> int:
-        return super().output_time(cause) % (2**31 * 1_000)
+@bug_of(CaseRun.output_time, "the time of an output past 2**31 s is cut to 31 bits of seconds")
+def output_times_cut_to31_bits(run: CaseRun, cause: Event | Timer) -> int:
+    return CaseRun.output_time(run, cause) % (2**31 * 1_000)
 
 
 @bug("the output of a timer has the time of the last element of its key")
@@ -144,8 +136,7 @@ class RetriedOutputsAtTheWatermark(CaseRun):
         return self.watermark if tried_again else super().output_time(cause)
 
 
-@bug("the output at the end of a window has the time of the next window's first millisecond")
-class WindowsPutOutAfterTheirEnd(CaseRun):
-    def output_time(self, cause: Event | Timer) -> int:
-        in_windows = isinstance(self.program.windowing, FixedWindows)
-        return super().output_time(cause) + (in_windows and isinstance(cause, Timer))
+@bug_of(CaseRun.output_time, "the output at the end of a window has the time of the next window's first millisecond")
+def windows_put_out_after_their_end(run: CaseRun, cause: Event | Timer) -> int:
+    in_windows = isinstance(run.program.windowing, FixedWindows)
+    return CaseRun.output_time(run, cause) + (in_windows and isinstance(cause, Timer))

@@ -6,51 +6,43 @@ import copy
 from dataclasses import replace
 
 from conformance.engines.case_run import CaseRun, Checkpoint, TimerId
-from conformance.engines.mutants.registry import bug
+from conformance.engines.mutants.registry import bug, bug_of
 from conformance.engines.mutants.schedules import Firings, bundle_of, watermark_after, watermark_before
 from conformance.model.schedule import Advance, Event
 
 
-@bug("timers never fire")
-class TimersNeverFire(CaseRun):
-    def fire_due(self) -> None:
-        pass
+@bug_of(CaseRun.fire_due, "timers never fire")
+def timers_never_fire(run: CaseRun) -> None:
+    pass
 
 
-@bug("timers fire one advance too late")
-class TimersOneStepLate(CaseRun):
-    def due(self) -> list[tuple[int, TimerId]]:
-        return [due for due in super().due() if due[0] <= watermark_before(self, self.watermark)]
+@bug_of(CaseRun.due, "timers fire one advance too late")
+def timers_one_step_late(run: CaseRun) -> list[tuple[int, TimerId]]:
+    return [due for due in CaseRun.due(run) if due[0] <= watermark_before(run, run.watermark)]
 
 
-@bug("timers fire one advance too early")
-class TimersOneStepEarly(CaseRun):
-    def due(self) -> list[tuple[int, TimerId]]:
-        return sorted(
-            (time, timer) for timer, time in self.timers.items() if time <= watermark_after(self, self.watermark)
-        )
+@bug_of(CaseRun.due, "timers fire one advance too early")
+def timers_one_step_early(run: CaseRun) -> list[tuple[int, TimerId]]:
+    return sorted((time, timer) for timer, time in run.timers.items() if time <= watermark_after(run, run.watermark))
 
 
-@bug("a timer at exactly the watermark does not fire yet")
-class TimersStrictlyAfter(CaseRun):
-    def due(self) -> list[tuple[int, TimerId]]:
-        return [due for due in super().due() if due[0] < self.watermark]
+@bug_of(CaseRun.due, "a timer at exactly the watermark does not fire yet")
+def timers_strictly_after(run: CaseRun) -> list[tuple[int, TimerId]]:
+    return [due for due in CaseRun.due(run) if due[0] < run.watermark]
 
 
-@bug("a due timer fires when data of its key comes, and not before")
-class TimersWaitForData(CaseRun):
-    def due(self) -> list[tuple[int, TimerId]]:
-        bundle = bundle_of(self)
-        keys = {event.key for event in bundle.events} if bundle else set()
-        return [due for due in super().due() if due[1][0] in keys]
+@bug_of(CaseRun.due, "a due timer fires when data of its key comes, and not before")
+def timers_wait_for_data(run: CaseRun) -> list[tuple[int, TimerId]]:
+    bundle = bundle_of(run)
+    keys = {event.key for event in bundle.events} if bundle else set()
+    return [due for due in CaseRun.due(run) if due[1][0] in keys]
 
 
-@bug("a key has one timer for an instant: of several, the last one set")
-class TimersOfOneInstantCollide(CaseRun):
-    def set_timer(self, timer: TimerId, time: int) -> None:
-        for other in [o for o, due in self.timers.items() if due == time and o[:2] == timer[:2]]:
-            self.clear_timer(other)
-        super().set_timer(timer, time)
+@bug_of(CaseRun.set_timer, "a key has one timer for an instant: of several, the last one set")
+def timers_of_one_instant_collide(run: CaseRun, timer: TimerId, time: int) -> None:
+    for other in [o for o, due in run.timers.items() if due == time and o[:2] == timer[:2]]:
+        run.clear_timer(other)
+    CaseRun.set_timer(run, timer, time)
 
 
 @bug("a timer that is set for a time that the watermark has passed fires at once, and again")
@@ -71,113 +63,99 @@ class PastTimersWait(CaseRun):
         super().set_timer(timer, time if time >= self.watermark else upcoming)
 
 
-@bug("a timer that is set for exactly the watermark does not fire")
-class TimersAtTheWatermarkLost(CaseRun):
-    def set_timer(self, timer: TimerId, time: int) -> None:
-        if time != self.watermark:
-            super().set_timer(timer, time)
+@bug_of(CaseRun.set_timer, "a timer that is set for exactly the watermark does not fire")
+def timers_at_the_watermark_lost(run: CaseRun, timer: TimerId, time: int) -> None:
+    if time != run.watermark:
+        CaseRun.set_timer(run, timer, time)
 
 
-@bug("clearing a timer clears those of its name that have other tags")
-class ClearingATimerIgnoresTags(CaseRun):
-    def clear_timer(self, timer: TimerId) -> None:
-        for other in [other for other in self.timers if other[:3] == timer[:3]]:
-            super().clear_timer(other)
+@bug_of(CaseRun.clear_timer, "clearing a timer clears those of its name that have other tags")
+def clearing_a_timer_ignores_tags(run: CaseRun, timer: TimerId) -> None:
+    for other in [other for other in run.timers if other[:3] == timer[:3]]:
+        CaseRun.clear_timer(run, other)
 
 
-@bug("due timers fire after each element, not after the bundle")
-class TimersFireBetweenElements(CaseRun):
-    def process(self, event: Event) -> None:
-        super().process(event)
-        self.fire_due()
+@bug_of(CaseRun.process, "due timers fire after each element, not after the bundle")
+def timers_fire_between_elements(run: CaseRun, event: Event) -> None:
+    CaseRun.process(run, event)
+    run.fire_due()
 
 
-@bug("a timer fires twice, with the state from before its first firing")
-class TimersFireTwice(CaseRun):
-    def fire(self, timer: TimerId, time: int) -> None:
-        before = copy.deepcopy(self.state)
-        super().fire(timer, time)
-        after, self.state = self.state, before
-        super().fire(timer, time)
-        self.state = after
+@bug_of(CaseRun.fire, "a timer fires twice, with the state from before its first firing")
+def timers_fire_twice(run: CaseRun, timer: TimerId, time: int) -> None:
+    before = copy.deepcopy(run.state)
+    CaseRun.fire(run, timer, time)
+    after, run.state = run.state, before
+    CaseRun.fire(run, timer, time)
+    run.state = after
 
 
-@bug("an advance fires the earliest due timer and loses the others")
-class OneTimerPerAdvance(CaseRun):
-    def fire_due(self) -> None:
-        if due := self.due():
-            for _, timer in due:
-                del self.timers[timer]
-            self.fire(due[0][1], due[0][0])
+@bug_of(CaseRun.fire_due, "an advance fires the earliest due timer and loses the others")
+def one_timer_per_advance(run: CaseRun) -> None:
+    if due := run.due():
+        for _, timer in due:
+            del run.timers[timer]
+        run.fire(due[0][1], due[0][0])
 
 
-@bug("a timer of one key moves the timer of that name of another")
-class TimersSharedAcrossKeys(CaseRun):
-    def process(self, event: Event) -> None:
-        before = set(self.timers)
-        super().process(event)
-        for new in set(self.timers) - before:
-            for old in before:
-                if old[2:] == new[2:]:
-                    self.timers.pop(old, None)
+@bug_of(CaseRun.process, "a timer of one key moves the timer of that name of another")
+def timers_shared_across_keys(run: CaseRun, event: Event) -> None:
+    before = set(run.timers)
+    CaseRun.process(run, event)
+    for new in set(run.timers) - before:
+        for old in before:
+            if old[2:] == new[2:]:
+                run.timers.pop(old, None)
 
 
-@bug("a timer's callback finds its key's state empty")
-class TimerStateEmpty(CaseRun):
-    def fire(self, timer: TimerId, time: int) -> None:
-        self.state.pop(timer[:2], None)
-        super().fire(timer, time)
+@bug_of(CaseRun.fire, "a timer's callback finds its key's state empty")
+def timer_state_empty(run: CaseRun, timer: TimerId, time: int) -> None:
+    run.state.pop(timer[:2], None)
+    CaseRun.fire(run, timer, time)
 
 
-@bug("due timers fire in the order in which they were set")
-class TimersInTheOrderSet(CaseRun):
-    def due(self) -> list[tuple[int, TimerId]]:
-        due = {timer for _, timer in super().due()}
-        return [(time, timer) for timer, time in self.timers.items() if timer in due]
+@bug_of(CaseRun.due, "due timers fire in the order in which they were set")
+def timers_in_the_order_set(run: CaseRun) -> list[tuple[int, TimerId]]:
+    due = {timer for _, timer in CaseRun.due(run)}
+    return [(time, timer) for timer, time in run.timers.items() if timer in due]
 
 
-@bug("due timers fire latest first")
-class TimersInReverse(CaseRun):
-    def due(self) -> list[tuple[int, TimerId]]:
-        return super().due()[::-1]
+@bug_of(CaseRun.due, "due timers fire latest first")
+def timers_in_reverse(run: CaseRun) -> list[tuple[int, TimerId]]:
+    return CaseRun.due(run)[::-1]
 
 
-@bug("clearing a timer does nothing")
-class ClearedTimersFire(CaseRun):
-    def clear_timer(self, timer: TimerId) -> None:
-        pass
+@bug_of(CaseRun.clear_timer, "clearing a timer does nothing")
+def cleared_timers_fire(run: CaseRun, timer: TimerId) -> None:
+    pass
 
 
-@bug("clearing a timer in a timer's callback does nothing")
-class TimersClearedByTimersFire(CaseRun):
-    def fire(self, timer: TimerId, time: int) -> None:
-        before = dict(self.timers)
-        super().fire(timer, time)
-        self.timers = before | self.timers
+@bug_of(CaseRun.fire, "clearing a timer in a timer's callback does nothing")
+def timers_cleared_by_timers_fire(run: CaseRun, timer: TimerId, time: int) -> None:
+    before = dict(run.timers)
+    CaseRun.fire(run, timer, time)
+    run.timers = before | run.timers
 
 
-@bug("a due timer fires although the callback of one before has cleared it")
-class DueTimersFireThoughCleared(CaseRun):
-    def fire_due(self) -> None:
-        while due := self.due():
-            for _, timer in due:
-                del self.timers[timer]
-            for time, timer in due:
-                self.fire(timer, time)
+@bug_of(CaseRun.fire_due, "a due timer fires although the callback of one before has cleared it")
+def due_timers_fire_though_cleared(run: CaseRun) -> None:
+    while due := run.due():
+        for _, timer in due:
+            del run.timers[timer]
+        for time, timer in due:
+            run.fire(timer, time)
 
 
-@bug("an advance forgets the timers that it does not fire")
-class TimersLostOnAdvance(CaseRun):
-    def advance(self, step: Advance) -> None:
-        super().advance(step)
-        self.timers.clear()
+@bug_of(CaseRun.advance, "an advance forgets the timers that it does not fire")
+def timers_lost_on_advance(run: CaseRun, step: Advance) -> None:
+    CaseRun.advance(run, step)
+    run.timers.clear()
 
 
-@bug("a timer that has fired fires again in every advance")
-class TimersNeverForgotten(Firings):
-    def advance(self, step: Advance) -> None:
-        self.timers = self.fired | self.timers
-        super().advance(step)
+@bug_of(CaseRun.advance, "a timer that has fired fires again in every advance", Firings)
+def timers_never_forgotten(run: Firings, step: Advance) -> None:
+    run.timers = run.fired | run.timers
+    Firings.advance(run, step)
 
 
 class Copies(CaseRun):
@@ -192,66 +170,58 @@ class Copies(CaseRun):
         super().fire((key, window, name, tag.partition("\0")[0]), time)
 
 
-@bug("a timer that is moved also fires at its old time")
-class MovedTimersFireAtEveryTime(Copies):
-    def set_timer(self, timer: TimerId, time: int) -> None:
-        if timer in self.timers:
-            self.keep(timer, self.timers[timer])
-        super().set_timer(timer, time)
+@bug_of(CaseRun.set_timer, "a timer that is moved also fires at its old time", Copies)
+def moved_timers_fire_at_every_time(run: Copies, timer: TimerId, time: int) -> None:
+    if timer in run.timers:
+        run.keep(timer, run.timers[timer])
+    Copies.set_timer(run, timer, time)
 
 
-@bug("a timer that is moved fires twice at its new time")
-class MovedTimersFireTwice(Copies):
-    def set_timer(self, timer: TimerId, time: int) -> None:
-        if timer in self.timers:
-            self.keep(timer, time)
-        super().set_timer(timer, time)
+@bug_of(CaseRun.set_timer, "a timer that is moved fires twice at its new time", Copies)
+def moved_timers_fire_twice(run: Copies, timer: TimerId, time: int) -> None:
+    if timer in run.timers:
+        run.keep(timer, time)
+    Copies.set_timer(run, timer, time)
 
 
-@bug("the timers that a failed attempt set fire too")
-class TimersOfAFailedAttemptKept(Copies):
-    def go_back(self, before: Checkpoint) -> None:
-        new = {timer: time for timer, time in self.timers.items() if before.timers.get(timer) != time}
-        super().go_back(before)
-        for timer, time in new.items():
-            self.keep(timer, time)
+@bug_of(CaseRun.go_back, "the timers that a failed attempt set fire too", Copies)
+def timers_of_a_failed_attempt_kept(run: Copies, before: Checkpoint) -> None:
+    new = {timer: time for timer, time in run.timers.items() if before.timers.get(timer) != time}
+    Copies.go_back(run, before)
+    for timer, time in new.items():
+        run.keep(timer, time)
 
 
-@bug("a timer that is set keeps its time")
-class MovingATimerDoesNothing(CaseRun):
-    def set_timer(self, timer: TimerId, time: int) -> None:
-        super().set_timer(timer, self.timers.get(timer, time))
+@bug_of(CaseRun.set_timer, "a timer that is set keeps its time")
+def moving_a_timer_does_nothing(run: CaseRun, timer: TimerId, time: int) -> None:
+    CaseRun.set_timer(run, timer, run.timers.get(timer, time))
 
 
-@bug("a timer that is moved does not fire at all")
-class MovingATimerLosesIt(CaseRun):
-    def set_timer(self, timer: TimerId, time: int) -> None:
-        if timer in self.timers:
-            self.clear_timer(timer)
-        else:
-            super().set_timer(timer, time)
+@bug_of(CaseRun.set_timer, "a timer that is moved does not fire at all")
+def moving_a_timer_loses_it(run: CaseRun, timer: TimerId, time: int) -> None:
+    if timer in run.timers:
+        run.clear_timer(timer)
+    else:
+        CaseRun.set_timer(run, timer, time)
 
 
-@bug("a timer moves those of its name that have other tags")
-class TimerTagsIgnored(CaseRun):
-    def set_timer(self, timer: TimerId, time: int) -> None:
-        self.timers = {other: due for other, due in self.timers.items() if other[:3] != timer[:3]}
-        super().set_timer(timer, time)
+@bug_of(CaseRun.set_timer, "a timer moves those of its name that have other tags")
+def timer_tags_ignored(run: CaseRun, timer: TimerId, time: int) -> None:
+    run.timers = {other: due for other, due in run.timers.items() if other[:3] != timer[:3]}
+    CaseRun.set_timer(run, timer, time)
 
 
-@bug("a timer that is set for a time that the watermark has passed does not fire")
-class PastTimersLost(CaseRun):
-    def set_timer(self, timer: TimerId, time: int) -> None:
-        if time > self.watermark:
-            super().set_timer(timer, time)
+@bug_of(CaseRun.set_timer, "a timer that is set for a time that the watermark has passed does not fire")
+def past_timers_lost(run: CaseRun, timer: TimerId, time: int) -> None:
+    if time > run.watermark:
+        CaseRun.set_timer(run, timer, time)
 
 
-@bug("a timer that is set in a timer's callback does not fire")
-class TimersSetByTimersLost(CaseRun):
-    def fire(self, timer: TimerId, time: int) -> None:
-        before = set(self.timers)
-        super().fire(timer, time)
-        self.timers = {timer: time for timer, time in self.timers.items() if timer in before}
+@bug_of(CaseRun.fire, "a timer that is set in a timer's callback does not fire")
+def timers_set_by_timers_lost(run: CaseRun, timer: TimerId, time: int) -> None:
+    before = set(run.timers)
+    CaseRun.fire(run, timer, time)
+    run.timers = {timer: time for timer, time in run.timers.items() if timer in before}
 
 
 @bug("a timer set in a timer's callback is put off by as much as that one was late")
@@ -267,40 +237,35 @@ class TimersSetByTimersFromTheWatermark(CaseRun):
         super().set_timer(timer, time + self._late)
 
 
-@bug("a timer that is set in a timer's callback waits for the next step")
-class TimersSetByTimersWait(CaseRun):
-    def fire_due(self) -> None:
-        for time, timer in self.due():
-            if self.timers.get(timer) == time:
-                del self.timers[timer]
-                self.fire(timer, time)
+@bug_of(CaseRun.fire_due, "a timer that is set in a timer's callback waits for the next step")
+def timers_set_by_timers_wait(run: CaseRun) -> None:
+    for time, timer in run.due():
+        if run.timers.get(timer) == time:
+            del run.timers[timer]
+            run.fire(timer, time)
 
 
-@bug("a step fires the due timers of one key, and leaves the others for the next")
-class TimersOfOneKeyPerStep(CaseRun):
-    def fire_due(self) -> None:
-        due = self.due()
-        while mine := [d for d in self.due() if d[1][0] == due[0][1][0]]:
-            time, timer = mine[0]
-            del self.timers[timer]
-            self.fire(timer, time)
+@bug_of(CaseRun.fire_due, "a step fires the due timers of one key, and leaves the others for the next")
+def timers_of_one_key_per_step(run: CaseRun) -> None:
+    due = run.due()
+    while mine := [d for d in run.due() if d[1][0] == due[0][1][0]]:
+        time, timer = mine[0]
+        del run.timers[timer]
+        run.fire(timer, time)
 
 
-@bug("a timer's callback is told the watermark instead of the time it was set for")
-class TimersTellTheWatermark(CaseRun):
-    def fire(self, timer: TimerId, time: int) -> None:
-        super().fire(timer, self.watermark)
+@bug_of(CaseRun.fire, "a timer's callback is told the watermark instead of the time it was set for")
+def timers_tell_the_watermark(run: CaseRun, timer: TimerId, time: int) -> None:
+    CaseRun.fire(run, timer, run.watermark)
 
 
-@bug("an advance that shall not settle yet fires its timers before the bundle")
-class CoalescedAdvanceSettles(CaseRun):
-    def advance(self, step: Advance) -> None:
-        super().advance(replace(step, coalesced=False))
+@bug_of(CaseRun.advance, "an advance that shall not settle yet fires its timers before the bundle")
+def coalesced_advance_settles(run: CaseRun, step: Advance) -> None:
+    CaseRun.advance(run, replace(step, coalesced=False))
 
 
-@bug("what an advance that does not settle makes due waits for the next advance")
-class TimersMissACoalescedAdvance(CaseRun):
-    def settle(self) -> None:
-        self.settled = self.watermark
-        if bundle_of(self) is None:
-            self.fire_due()
+@bug_of(CaseRun.settle, "what an advance that does not settle makes due waits for the next advance")
+def timers_miss_a_coalesced_advance(run: CaseRun) -> None:
+    run.settled = run.watermark
+    if bundle_of(run) is None:
+        run.fire_due()

@@ -5,40 +5,35 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from conformance.engines.mutants.registry import typed_bug
+from conformance.engines.mutants.registry import family, typed_bug
 from conformance.engines.mutants.typed.types import Changed
 from conformance.engines.reference_cells import TypedValue, Value
 from conformance.model import types
-from conformance.model.types import Type
+from conformance.model.types import Array, Int, Map, Struct, Type
+
+stored = family(__name__, Changed, mark=typed_bug)
 
 
-@typed_bug("an empty array is stored as null")
-class EmptyArrayIsNull(Changed):
-    of = (types.Array,)
-
-    def change(self, value: Any) -> Any:
-        return value or None
+def _without_nulls(value: Any) -> Any:
+    return [each for each in value if each is not None]
 
 
-@typed_bug("an array is stored in the order of its elements")
-class ArraysSorted(Changed):
-    of = (types.Array,)
-
-    def change(self, value: Any) -> Any:
-        return sorted(value, key=repr)
+def _without_null_entries(value: Any) -> Any:
+    return {key: each for key, each in value.items() if each is not None}
 
 
-@typed_bug("nulls in an array are left out")
-class NullElementsDropped(Changed):
-    of = (types.Array,)
+def _without_an_empty_name(value: Any) -> Any:
+    return {key: each for key, each in value.items() if key != ""}
 
-    def change(self, value: Any) -> Any:
-        return [each for each in value if each is not None]
+
+stored("EmptyArrayIsNull", "an empty array is stored as null", lambda value: value or None, Array)
+stored("ArraysSorted", "an array is stored in the order of its elements", lambda value: sorted(value, key=repr), Array)
+stored("NullElementsDropped", "nulls in an array are left out", _without_nulls, Array)
 
 
 @typed_bug("an array keeps 16 elements, and so does a list")
 class SixteenElements(Changed):
-    of = (types.Array,)
+    of = (Array,)
 
     def change(self, value: Any) -> Any:
         return value[:16]
@@ -48,59 +43,19 @@ class SixteenElements(Changed):
         return found[:16] if isinstance(found, list) else found
 
 
-@typed_bug("an empty map is stored as null")
-class EmptyMapIsNull(Changed):
-    of = (types.Map,)
-
-    def change(self, value: Any) -> Any:
-        return value or None
-
-
-@typed_bug("entries with a null are left out of a map")
-class NullEntriesDropped(Changed):
-    of = (types.Map,)
-
-    def change(self, value: Any) -> Any:
-        return {key: each for key, each in value.items() if each is not None}
-
-
-@typed_bug("an entry with an empty name is left out of a map")
-class EmptyNamesDropped(Changed):
-    of = (types.Map,)
-
-    def change(self, value: Any) -> Any:
-        return {key: each for key, each in value.items() if key != ""}
-
-
-@typed_bug("a struct comes back as a map")
-class StructsAsMaps(Changed):
-    of = (types.Struct,)
-
-    def change(self, value: Any) -> Any:
-        return {str(number): each for number, each in enumerate(value)}
-
-
-@typed_bug("a struct comes back as an array")
-class StructsAsArrays(Changed):
-    of = (types.Struct,)
-
-    def change(self, value: Any) -> Any:
-        return list(value)
-
-
-@typed_bug("null fields of a struct are left out")
-class NullFieldsDropped(Changed):
-    of = (types.Struct,)
-
-    def change(self, value: Any) -> Any:
-        return tuple(each for each in value if each is not None)
+stored("EmptyMapIsNull", "an empty map is stored as null", lambda value: value or None, Map)
+stored("NullEntriesDropped", "entries with a null are left out of a map", _without_null_entries, Map)
+stored("EmptyNamesDropped", "an entry with an empty name is left out of a map", _without_an_empty_name, Map)
+stored("StructsAsMaps", "a struct comes back as a map", lambda value: {str(n): v for n, v in enumerate(value)}, Struct)
+stored("StructsAsArrays", "a struct comes back as an array", list, Struct)
+stored("NullFieldsDropped", "null fields of a struct are left out", lambda value: tuple(_without_nulls(value)), Struct)
 
 
 @typed_bug("a null in a number's place is stored as 0")
 class NullsAreZero(Changed):
     def kept(self, value: Any, kind: Type) -> Any:
         def change(inner: Type, each: Any) -> Any:
-            return 0 if each is None and isinstance(inner, types.Int) else each
+            return 0 if each is None and isinstance(inner, Int) else each
 
         return types.changed(kind, TypedValue.kept(self, value, kind), change)
 
@@ -122,7 +77,7 @@ class TypedWritesShare(TypedValue):
 @typed_bug("an empty typed cell gives the zero of its type")
 class EmptyCellIsZero(TypedValue):
     def get(self, *default: Any) -> Any:
-        zeros = {types.Int: 0, types.Array: []}
+        zeros = {Int: 0, Array: []}
         if self._name not in self._cells and type(self.type) in zeros:
             return zeros[type(self.type)]
         return super().get(*default)
@@ -163,7 +118,7 @@ class SixtyFourEntries(TypedValue):
 class ListLosesItsLastElement(TypedValue):
     def __init__(self, cells: dict[str, Any], name: str, kind: Type) -> None:
         super().__init__(cells, name, kind)
-        if isinstance(found := cells.get(name), list) and not isinstance(kind, types.Array):
+        if isinstance(found := cells.get(name), list) and not isinstance(kind, Array):
             cells[name] = found[:-1]
 
 

@@ -2,166 +2,125 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 from decimal import Decimal as Number
-from typing import Any
+from typing import Any, ClassVar
 
-from conformance.engines.mutants.registry import typed_bug
+from conformance.engines.mutants.registry import family, typed_bug
 from conformance.engines.reference_cells import TypedValue, Value
-from conformance.model import types
-from conformance.model.types import Refused, Type
+from conformance.model.types import (
+    Array,
+    Binary,
+    Date,
+    Decimal,
+    Double,
+    Float,
+    Int,
+    Refused,
+    String,
+    Struct,
+    Type,
+)
 
 
 class Mended(TypedValue):
-    """Base: ``mended`` is what is stored of a value that does not fit, at any depth; it raises Refused where that is
-    refused."""
+    """Base: ``change(value, type)`` is what is stored of a value that does not fit, at any depth; it raises Refused
+    where that is refused. ``of``: the class of the types that it is about, and the classes of such values, if not
+    all."""
+
+    of: ClassVar[tuple[type[Any], ...]] = (Type,)
+    change: Callable[[Any, Any], Any]
 
     def kept(self, value: Any, kind: Type) -> Any:
         try:
             return super().kept(value, kind)
         except Refused:
-            if isinstance(kind, types.Array) and isinstance(value, list):
+            if isinstance(kind, Array) and isinstance(value, list):
                 return kind.rebuilt(value, lambda inner, each: self.kept(each, inner))
-            return self.mended(value, kind)
-
-    def mended(self, value: Any, kind: Type) -> Any:
-        return super().kept(value, kind)
-
-
-@typed_bug("what does not fit is stored as null")
-class MisfitsAreNull(Mended):
-    def mended(self, value: Any, kind: Type) -> Any:
-        return None
+            mine, *values = self.of
+            if not isinstance(kind, mine) or (values and type(value) not in values):
+                raise
+            return self.change(value, kind)
 
 
-@typed_bug("what does not fit is stored as it is")
-class MisfitsKept(Mended):
-    def mended(self, value: Any, kind: Type) -> Any:
-        return value
+stored = family(__name__, Mended, mark=typed_bug)
 
 
-@typed_bug("a number too large for its type keeps the bits that fit")
-class NumbersWrapAround(Mended):
-    def mended(self, value: Any, kind: Type) -> Any:
-        if not isinstance(kind, types.Int) or type(value) is not int:
-            return super().mended(value, kind)
-        return (value + 2 ** (kind.bits - 1)) % 2**kind.bits - 2 ** (kind.bits - 1)
+def _wrapped(value: int, kind: Int) -> Any:
+    return (value + 2 ** (kind.bits - 1)) % 2**kind.bits - 2 ** (kind.bits - 1)
 
 
-@typed_bug("a number too large for its type is stored as the largest")
-class NumbersClipped(Mended):
-    def mended(self, value: Any, kind: Type) -> Any:
-        if not isinstance(kind, types.Int) or type(value) is not int:
-            return super().mended(value, kind)
-        return 2 ** (kind.bits - 1) - 1
+def _parsed(value: str, kind: Type) -> Any:
+    if isinstance(kind, Double):
+        return float(value)
+    return int(value) if isinstance(kind, Int) and value.isdigit() else kind.fitted(value)
 
 
-@typed_bug("a double is rounded to a float")
-class DoublesRoundedToFloats(Mended):
-    def mended(self, value: Any, kind: Type) -> Any:
-        if not isinstance(kind, types.Float) or type(value) is not float:
-            return super().mended(value, kind)
-        return round(value, 7)
+def _largest(value: int, kind: Int) -> Any:
+    return 2 ** (kind.bits - 1) - 1
 
 
-@typed_bug("digits in a text are stored as a number")
-class DigitsParsed(Mended):
-    def mended(self, value: Any, kind: Type) -> Any:
-        if isinstance(value, str) and isinstance(kind, types.Double):
-            return float(value)
-        if not isinstance(kind, types.Int) or not isinstance(value, str) or not value.isdigit():
-            return super().mended(value, kind)
-        return int(value)
+def _rounded(value: Number | float, kind: Decimal) -> Any:
+    return kind.fitted(round(Number(value), kind.scale))
 
 
-@typed_bug("a text in an int's place is stored as 0")
-class TextsAreZero(Mended):
-    def mended(self, value: Any, kind: Type) -> Any:
-        if not isinstance(kind, types.Int) or not isinstance(value, str):
-            return super().mended(value, kind)
-        return 0
+def _last_digits(value: Number, kind: Decimal) -> Any:
+    return kind.fitted(value % 10 ** (kind.precision - kind.scale))
 
 
-@typed_bug("a fraction in an int's place loses what is behind the point")
-class FractionsCut(Mended):
-    def mended(self, value: Any, kind: Type) -> Any:
-        if not isinstance(kind, types.Int) or type(value) not in (float, bool):
-            return super().mended(value, kind)
-        return int(value)
+def _fields_null(value: tuple[Any, ...], kind: Struct) -> Any:
+    if len(value) != len(kind.fields):
+        return kind.fitted(value)
+    return kind.rebuilt(value, lambda inner, each: each if inner.__class__ is not Int else None)
 
 
-@typed_bug("a whole number in a double's place is stored as null")
-class WholeDoublesAreNull(Mended):
-    def mended(self, value: Any, kind: Type) -> Any:
-        return None if isinstance(kind, types.Double) and type(value) is int else super().mended(value, kind)
+def _without_extra_fields(value: tuple[Any, ...], kind: Struct) -> Any:
+    return value[: len(kind.fields)] if len(value) > len(kind.fields) else kind.fitted(value)
 
 
-@typed_bug("a decimal of too many places is rounded")
-class DecimalsRounded(Mended):
-    def mended(self, value: Any, kind: Type) -> Any:
-        if not isinstance(kind, types.Decimal) or not isinstance(value, Number | float):
-            return super().mended(value, kind)
-        return super().mended(round(Number(value), kind.scale), kind)
+def _with_null_fields(value: tuple[Any, ...], kind: Struct) -> Any:
+    missing = len(kind.fields) - len(value)
+    return (*value, *[None] * missing) if missing > 0 else kind.fitted(value)
 
 
-@typed_bug("a decimal of too many digits loses the first ones")
-class DecimalsLoseTheirFirstDigits(Mended):
-    def mended(self, value: Any, kind: Type) -> Any:
-        if not isinstance(kind, types.Decimal) or not isinstance(value, Number):
-            return super().mended(value, kind)
-        return super().mended(value % 10 ** (kind.precision - kind.scale), kind)
-
-
-@typed_bug("anything in a string's place is stored as its text")
-class AnythingAsText(Mended):
-    def mended(self, value: Any, kind: Type) -> Any:
-        return str(value) if isinstance(kind, types.String) else super().mended(value, kind)
-
-
-@typed_bug("a text in a binary's place is encoded")
-class TextsEncoded(Mended):
-    def mended(self, value: Any, kind: Type) -> Any:
-        if not isinstance(kind, types.Binary) or not isinstance(value, str):
-            return super().mended(value, kind)
-        return value.encode()
-
-
-@typed_bug("a moment in a date's place loses its time")
-class MomentsCutToDates(Mended):
-    def mended(self, value: Any, kind: Type) -> Any:
-        if not isinstance(kind, types.Date) or not isinstance(value, datetime):
-            return super().mended(value, kind)
-        return value.date()
-
-
-@typed_bug("a text in an array's place is stored as its characters")
-class TextsAreArrays(Mended):
-    def mended(self, value: Any, kind: Type) -> Any:
-        return list(value) if isinstance(kind, types.Array) and isinstance(value, str) else super().mended(value, kind)
-
-
-@typed_bug("a field of another type is stored as null")
-class FieldsOfAnotherTypeAreNull(Mended):
-    def mended(self, value: Any, kind: Type) -> Any:
-        if isinstance(kind, types.Struct) and isinstance(value, tuple) and len(value) == len(kind.fields):
-            return kind.rebuilt(value, lambda inner, each: each if inner.__class__ is not types.Int else None)
-        return super().mended(value, kind)
-
-
-@typed_bug("fields beyond those of a struct are left out")
-class ExtraFieldsDropped(Mended):
-    def mended(self, value: Any, kind: Type) -> Any:
-        if not isinstance(kind, types.Struct) or not isinstance(value, tuple) or len(value) <= len(kind.fields):
-            return super().mended(value, kind)
-        return value[: len(kind.fields)]
-
-
-@typed_bug("fields that are missing from a struct are null")
-class MissingFieldsAreNull(Mended):
-    def mended(self, value: Any, kind: Type) -> Any:
-        if not isinstance(kind, types.Struct) or not isinstance(value, tuple) or len(value) >= len(kind.fields):
-            return super().mended(value, kind)
-        return (*value, *[None] * (len(kind.fields) - len(value)))
+stored("MisfitsAreNull", "what does not fit is stored as null", lambda value, kind: None)
+stored("MisfitsKept", "what does not fit is stored as it is", lambda value, kind: value)
+stored("NumbersWrapAround", "a number too large for its type keeps the bits that fit", _wrapped, Int, int)
+stored("NumbersClipped", "a number too large for its type is stored as the largest", _largest, Int, int)
+stored("DoublesRoundedToFloats", "a double is rounded to a float", lambda value, kind: round(value, 7), Float, float)
+stored("DigitsParsed", "digits in a text are stored as a number", _parsed, Type, str)
+stored("TextsAreZero", "a text in an int's place is stored as 0", lambda value, kind: 0, Int, str)
+stored(
+    "FractionsCut",
+    "a fraction in an int's place loses what is behind the point",
+    lambda value, kind: int(value),
+    Int,
+    float,
+    bool,
+)
+stored(
+    "WholeDoublesAreNull", "a whole number in a double's place is stored as null", lambda value, kind: None, Double, int
+)
+stored("DecimalsRounded", "a decimal of too many places is rounded", _rounded, Decimal, Number, float)
+stored(
+    "DecimalsLoseTheirFirstDigits", "a decimal of too many digits loses the first ones", _last_digits, Decimal, Number
+)
+stored("AnythingAsText", "anything in a string's place is stored as its text", lambda value, kind: str(value), String)
+stored("TextsEncoded", "a text in a binary's place is encoded", lambda value, kind: value.encode(), Binary, str)
+stored(
+    "MomentsCutToDates", "a moment in a date's place loses its time", lambda value, kind: value.date(), Date, datetime
+)
+stored(
+    "TextsAreArrays",
+    "a text in an array's place is stored as its characters",
+    lambda value, kind: list(value),
+    Array,
+    str,
+)
+stored("FieldsOfAnotherTypeAreNull", "a field of another type is stored as null", _fields_null, Struct, tuple)
+stored("ExtraFieldsDropped", "fields beyond those of a struct are left out", _without_extra_fields, Struct, tuple)
+stored("MissingFieldsAreNull", "fields that are missing from a struct are null", _with_null_fields, Struct, tuple)
 
 
 @typed_bug("a refused write empties its cell")

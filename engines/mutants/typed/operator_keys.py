@@ -7,39 +7,40 @@ from collections.abc import Iterable
 from typing import Any
 
 from conformance.engines.case_run import CaseRun
-from conformance.engines.mutants.registry import bug
-from conformance.engines.mutants.typed.typed_keys import _Grouped
+from conformance.engines.mutants.registry import bug, bug_of, family
+from conformance.engines.mutants.typed.typed_keys import Grouped
 from conformance.model import types
 from conformance.model.keys import TypedKey
 from conformance.model.schedule import Event
 
-
-@bug("keys that are texts are grouped by the 32 bits of their hash in Java")
-class TextKeysByHash(_Grouped):
-    of = (types.String,)
-
-    def change(self, value: Any) -> Any:
-        found = 0
-        for unit in memoryview(value.encode("utf-16-le")).cast("H"):
-            found = (31 * found + unit) % 2**32
-        return found
+grouped = family(__name__, Grouped)
 
 
-@bug("keys that are longs are grouped by the 32 bits of their hash in Java")
-class LongKeysByHash(_Grouped):
-    of = (types.Long,)
-
-    def change(self, value: Any) -> Any:
-        bits = value % 2**64
-        return (bits ^ bits >> 32) % 2**32
+def _text_keys_by_hash(value: Any) -> Any:
+    found = 0
+    for unit in memoryview(value.encode("utf-16-le")).cast("H"):
+        found = (31 * found + unit) % 2**32
+    return found
 
 
-@bug("keys that are whole numbers are grouped by their hash in Python")
-class WholeKeysByHash(_Grouped):
-    of = (types.Int,)
+def _long_keys_by_hash(value: Any) -> Any:
+    bits = value % 2**64
+    return (bits ^ bits >> 32) % 2**32
 
-    def change(self, value: Any) -> Any:
-        return hash(value)
+
+grouped(
+    "TextKeysByHash",
+    "keys that are texts are grouped by the 32 bits of their hash in Java",
+    _text_keys_by_hash,
+    types.String,
+)
+grouped(
+    "LongKeysByHash",
+    "keys that are longs are grouped by the 32 bits of their hash in Java",
+    _long_keys_by_hash,
+    types.Long,
+)
+grouped("WholeKeysByHash", "keys that are whole numbers are grouped by their hash in Python", hash, types.Int)
 
 
 @bug("keys that are 0.0 and -0.0 are one in the first bundle that has any, and two in later ones")
@@ -63,15 +64,14 @@ class NullKeysDropped(CaseRun):
         return bool(self.program.keys) and self.program.keys[name].value is None
 
 
-@bug("a key that is a struct with a null field equals none, as in SQL's comparison")
-class NullFieldsEqualNothing(CaseRun):
-    def identity(self, name: str) -> str:
-        identity = super().identity(name)
-        key = self.program.keys.get(name)
-        if key and isinstance(key.type, types.Struct) and key.value is not None and None in key.value:
-            identity += str(len(self.keys))
-            self.keys[identity] = key
-        return identity
+@bug_of(CaseRun.identity, "a key that is a struct with a null field equals none, as in SQL's comparison")
+def null_fields_equal_nothing(run: CaseRun, name: str) -> str:
+    identity = CaseRun.identity(run, name)
+    key = run.program.keys.get(name)
+    if key and isinstance(key.type, types.Struct) and key.value is not None and None in key.value:
+        identity += str(len(run.keys))
+        run.keys[identity] = key
+    return identity
 
 
 @bug("a typed key comes out as the one before of its type, which is left in a buffer")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime, time, timedelta, timezone
 from decimal import Decimal as Number
 from struct import pack, unpack
@@ -9,7 +10,7 @@ from typing import Any, ClassVar
 from unicodedata import normalize
 
 from conformance.engines.case_run import CaseRun
-from conformance.engines.mutants.registry import bug
+from conformance.engines.mutants.registry import bug, bug_of, family
 from conformance.model import types
 from conformance.model.keys import TypedKey
 from conformance.model.program import Program
@@ -18,18 +19,16 @@ from conformance.model.types import EPOCH, changed, micros, shown
 from conformance.model.values import canonical
 
 
-class _Grouped(CaseRun):
+class Grouped(CaseRun):
     """Groups by a changed value of keys of some types, within structs as well. The operator is handed the first key of
     its group."""
 
     of: ClassVar[tuple[type[types.Type], ...]] = (types.Type,)
+    change: Callable[[Any], Any]
 
     @staticmethod
     def concerns(program: Program) -> bool:
         return bool(program.keys)
-
-    def change(self, value: Any) -> Any:
-        raise NotImplementedError
 
     def identity(self, name: str) -> str:
         key = self.program.keys.get(name)
@@ -45,65 +44,65 @@ class _Grouped(CaseRun):
         return identity
 
 
-@bug("keys of a whole number type are grouped by 32 bits")
-class KeysOf32Bits(_Grouped):
-    of = (types.Int,)
+whole = family(__name__, Grouped, types.Int)
+doubles = family(__name__, Grouped, types.Double)
+decimals = family(__name__, Grouped, types.Decimal)
+texts = family(__name__, Grouped, types.String)
+texts_or_binaries = family(__name__, Grouped, types.String, types.Binary)
+binaries = family(__name__, Grouped, types.Binary)
+dates = family(__name__, Grouped, types.Date)
+timestamps = family(__name__, Grouped, types.Timestamp)
+structs = family(__name__, Grouped, types.Struct)
 
-    def change(self, value: Any) -> Any:
-        return value % 2**32
+
+def _keys_as_floats(value: Any) -> Any:
+    try:
+        return unpack("f", pack("f", value))[0]
+    except OverflowError:
+        return value
 
 
-@bug("keys that are whole numbers are grouped by their double")
-class WholeKeysAsDoubles(_Grouped):
-    of = (types.Int,)
-
-    def change(self, value: Any) -> Any:
+def _text_keys_as_numbers(value: Any) -> Any:
+    try:
         return float(value)
+    except ValueError:
+        return value
 
 
-@bug("keys that are whole numbers lose their sign")
-class KeysWithoutSign(_Grouped):
-    of = (types.Int,)
-
-    def change(self, value: Any) -> Any:
-        return abs(value)
+def _date_keys_as_nanoseconds(value: Any) -> Any:
+    days = (datetime.combine(value, time(), timezone.utc) - EPOCH).days
+    return min(days, 2**63 // (86_400 * 10**9))
 
 
-@bug("keys that are whole numbers are grouped by their lowest byte")
-class KeysOfOneByte(_Grouped):
-    of = (types.Int,)
-
-    def change(self, value: Any) -> Any:
-        return value % 256
+def _keys_of_a_local_hour(value: Any) -> Any:
+    back = datetime(2026, 10, 25, 1, tzinfo=timezone.utc)
+    return value - timedelta(hours=1) if back <= value < back + timedelta(days=150) else value
 
 
-@bug("keys that are doubles are grouped by their float")
-class KeysAsFloats(_Grouped):
-    of = (types.Double,)
-
-    def change(self, value: Any) -> Any:
-        try:
-            return unpack("f", pack("f", value))[0]
-        except OverflowError:
-            return value
+def _null_fields_are_zero(value: Any) -> Any:
+    number, text = value
+    return number or 0, text or ""
 
 
-@bug("keys that are infinite are one")
-class OneInfinity(_Grouped):
-    of = (types.Double,)
+whole("KeysOf32Bits", "keys of a whole number type are grouped by 32 bits", lambda value: value % 2**32)
+whole("WholeKeysAsDoubles", "keys that are whole numbers are grouped by their double", float)
+whole("KeysWithoutSign", "keys that are whole numbers lose their sign", abs)
+whole("KeysOfOneByte", "keys that are whole numbers are grouped by their lowest byte", lambda value: value % 256)
+doubles("KeysAsFloats", "keys that are doubles are grouped by their float", _keys_as_floats)
+doubles(
+    "OneInfinity",
+    "keys that are infinite are one",
+    lambda value: abs(value) if value in (float("inf"), float("-inf")) else value,
+)
 
-    def change(self, value: Any) -> Any:
-        return abs(value) if value in (float("inf"), float("-inf")) else value
 
-
-@bug("a key that is not a number equals none")
-class NanEqualsNothing(CaseRun):
-    def identity(self, name: str) -> str:
-        identity = super().identity(name)
-        if self.program.keys and (key := self.program.keys[name]).value != key.value:
-            identity += str(len(self.keys))
-            self.keys[identity] = key
-        return identity
+@bug_of(CaseRun.identity, "a key that is not a number equals none")
+def nan_equals_nothing(run: CaseRun, name: str) -> str:
+    identity = CaseRun.identity(run, name)
+    if run.program.keys and (key := run.program.keys[name]).value != key.value:
+        identity += str(len(run.keys))
+        run.keys[identity] = key
+    return identity
 
 
 @bug("keys that are 0.0 and -0.0 are one in a bundle that has both")
@@ -117,225 +116,123 @@ class ZerosMeetInABundle(CaseRun):
         return super().identity(zeros[0] if name in zeros and self._there.issuperset(zeros) else name)
 
 
-@bug("decimals of another scale are other keys in later bundles")
-class ScalesPartLater(CaseRun):
-    def identity(self, name: str) -> str:
-        identity = super().identity(name)
-        key = self.program.keys.get(name)
-        first = next((bundle.id for bundle in self.case.schedule.bundles if bundle.events), 0)
-        if key and isinstance(key.value, Number) and shown(key.value) != shown(key.type.fitted(key.value)):
-            identity += name if self.step > first else ""
-            self.keys.setdefault(identity, key)
+@bug_of(CaseRun.identity, "decimals of another scale are other keys in later bundles")
+def scales_part_later(run: CaseRun, name: str) -> str:
+    identity = CaseRun.identity(run, name)
+    key = run.program.keys.get(name)
+    first = next((bundle.id for bundle in run.case.schedule.bundles if bundle.events), 0)
+    if key and isinstance(key.value, Number) and shown(key.value) != shown(key.type.fitted(key.value)):
+        identity += name if run.step > first else ""
+        run.keys.setdefault(identity, key)
+    return identity
+
+
+decimals(
+    "KeysWithoutPlaces",
+    "keys that are decimals are grouped by their whole part",
+    lambda value: value.to_integral_value(),
+)
+decimals("DecimalKeysAsDoubles", "keys that are decimals are grouped by their double", float)
+decimals(
+    "KeysOfDigits",
+    "keys that are decimals are grouped by their digits, whatever their scale",
+    lambda value: "".join(map(str, value.normalize().as_tuple().digits)),
+)
+texts("TextKeysInLowerCase", "keys that are texts are grouped in lower case", lambda value: value.lower())
+texts(
+    "TextKeysComposed",
+    "keys that are texts are grouped by Unicode's normal form NFC",
+    lambda value: normalize("NFC", value),
+)
+texts(
+    "TextKeysCompatible",
+    "keys that are texts are grouped by Unicode's compatible form NFKC",
+    lambda value: normalize("NFKC", value),
+)
+texts("TextKeysTrimmed", "keys that are texts are grouped without blanks around them", lambda value: value.strip(" "))
+texts("TextKeysEndAtNul", "keys that are texts are grouped up to a NUL", lambda value: value.partition("\0")[0])
+texts(
+    "TextKeysInAscii",
+    "keys that are texts are grouped by their ASCII",
+    lambda value: value.encode("ascii", "replace").decode(),
+)
+texts("TextKeysAsNumbers", "keys that are texts of digits are grouped by their number", _text_keys_as_numbers)
+texts_or_binaries(
+    "KeysOf255", "keys that are texts or binaries are grouped by their first 255", lambda value: value[:255]
+)
+texts_or_binaries(
+    "KeysOf64KiB", "keys that are texts or binaries are grouped by their first 65,535", lambda value: value[:65_535]
+)
+binaries(
+    "BinaryKeysEndAtZero",
+    "keys that are binaries are grouped up to a zero byte",
+    lambda value: value.partition(b"\0")[0],
+)
+binaries(
+    "BinaryKeysAsText",
+    "keys that are binaries are grouped by their text",
+    lambda value: value.decode("utf-8", "replace"),
+)
+dates(
+    "DateKeysMirrored",
+    "keys that are dates before 1970 are grouped by how far they are from 1970",
+    lambda value: abs((datetime.combine(value, time(), timezone.utc) - EPOCH).days),
+)
+dates(
+    "DateKeysAsNanoseconds",
+    "keys that are dates are grouped by the nanoseconds of a 64 bit number",
+    _date_keys_as_nanoseconds,
+)
+timestamps(
+    "KeysOfMilliseconds",
+    "keys that are timestamps are grouped by milliseconds",
+    lambda value: EPOCH + timedelta(milliseconds=micros(value) // 1000),
+)
+timestamps("KeysFrom1970", "keys that are timestamps before 1970 are grouped as 1970", lambda value: max(value, EPOCH))
+timestamps(
+    "KeysOfALocalHour",
+    "keys that are timestamps are grouped by the hour of a clock that is put back in October",
+    _keys_of_a_local_hour,
+)
+structs(
+    "StructsWithoutLastField", "keys that are structs are grouped by all fields but the last", lambda value: value[:-1]
+)
+structs(
+    "NullFieldsAreZero",
+    "null fields of keys that are structs are grouped as the zero of their type",
+    _null_fields_are_zero,
+)
+
+
+@bug_of(CaseRun.taken, "a null key is the zero of its type")
+def null_keys_are_zero(run: CaseRun, key: TypedKey) -> TypedKey:
+    zeros: dict[type[types.Type], Any] = {
+        types.String: "",
+        types.Int: 0,
+        types.Double: 0.0,
+        types.Binary: b"",
+        types.Boolean: False,
+        types.Timestamp: EPOCH,
+    }
+    return TypedKey(key.type, zeros[type(key.type)]) if key.value is None and type(key.type) in zeros else key
+
+
+@bug_of(CaseRun.taken, "a null key is the text null")
+def null_keys_are_texts(run: CaseRun, key: TypedKey) -> TypedKey:
+    return TypedKey(key.type, "null") if key.value is None and isinstance(key.type, types.String) else key
+
+
+@bug_of(CaseRun.process, "elements with a null key have an empty state each")
+def null_keys_never_meet(run: CaseRun, event: Event) -> None:
+    if run.program.keys and run.program.keys[event.key].value is None:
+        run.state.pop(run.scope(event), None)
+    CaseRun.process(run, event)
+
+
+@bug_of(CaseRun.identity, "keys of all types are grouped by Python's equality")
+def keys_equal_in_python(run: CaseRun, name: str) -> str:
+    identity = CaseRun.identity(run, name)
+    if not run.program.keys:
         return identity
-
-
-@bug("keys that are decimals are grouped by their whole part")
-class KeysWithoutPlaces(_Grouped):
-    of = (types.Decimal,)
-
-    def change(self, value: Any) -> Any:
-        return value.to_integral_value()
-
-
-@bug("keys that are decimals are grouped by their double")
-class DecimalKeysAsDoubles(_Grouped):
-    of = (types.Decimal,)
-
-    def change(self, value: Any) -> Any:
-        return float(value)
-
-
-@bug("keys that are decimals are grouped by their digits, whatever their scale")
-class KeysOfDigits(_Grouped):
-    of = (types.Decimal,)
-
-    def change(self, value: Any) -> Any:
-        return "".join(map(str, value.normalize().as_tuple().digits))
-
-
-@bug("keys that are texts are grouped in lower case")
-class TextKeysInLowerCase(_Grouped):
-    of = (types.String,)
-
-    def change(self, value: Any) -> Any:
-        return value.lower()
-
-
-@bug("keys that are texts are grouped by Unicode's normal form NFC")
-class TextKeysComposed(_Grouped):
-    of = (types.String,)
-
-    def change(self, value: Any) -> Any:
-        return normalize("NFC", value)
-
-
-@bug("keys that are texts are grouped by Unicode's compatible form NFKC")
-class TextKeysCompatible(_Grouped):
-    of = (types.String,)
-
-    def change(self, value: Any) -> Any:
-        return normalize("NFKC", value)
-
-
-@bug("keys that are texts are grouped without blanks around them")
-class TextKeysTrimmed(_Grouped):
-    of = (types.String,)
-
-    def change(self, value: Any) -> Any:
-        return value.strip(" ")
-
-
-@bug("keys that are texts are grouped up to a NUL")
-class TextKeysEndAtNul(_Grouped):
-    of = (types.String,)
-
-    def change(self, value: Any) -> Any:
-        return value.partition("\0")[0]
-
-
-@bug("keys that are texts are grouped by their ASCII")
-class TextKeysInAscii(_Grouped):
-    of = (types.String,)
-
-    def change(self, value: Any) -> Any:
-        return value.encode("ascii", "replace").decode()
-
-
-@bug("keys that are texts of digits are grouped by their number")
-class TextKeysAsNumbers(_Grouped):
-    of = (types.String,)
-
-    def change(self, value: Any) -> Any:
-        try:
-            return float(value)
-        except ValueError:
-            return value
-
-
-@bug("keys that are texts or binaries are grouped by their first 255")
-class KeysOf255(_Grouped):
-    of = (types.String, types.Binary)
-
-    def change(self, value: Any) -> Any:
-        return value[:255]
-
-
-@bug("keys that are texts or binaries are grouped by their first 65,535")
-class KeysOf64KiB(_Grouped):
-    of = (types.String, types.Binary)
-
-    def change(self, value: Any) -> Any:
-        return value[:65_535]
-
-
-@bug("keys that are binaries are grouped up to a zero byte")
-class BinaryKeysEndAtZero(_Grouped):
-    of = (types.Binary,)
-
-    def change(self, value: Any) -> Any:
-        return value.partition(b"\0")[0]
-
-
-@bug("keys that are binaries are grouped by their text")
-class BinaryKeysAsText(_Grouped):
-    of = (types.Binary,)
-
-    def change(self, value: Any) -> Any:
-        return value.decode("utf-8", "replace")
-
-
-@bug("keys that are dates before 1970 are grouped by how far they are from 1970")
-class DateKeysMirrored(_Grouped):
-    of = (types.Date,)
-
-    def change(self, value: Any) -> Any:
-        return abs((datetime.combine(value, time(), timezone.utc) - EPOCH).days)
-
-
-@bug("keys that are dates are grouped by the nanoseconds of a 64 bit number")
-class DateKeysAsNanoseconds(_Grouped):
-    of = (types.Date,)
-
-    def change(self, value: Any) -> Any:
-        days = (datetime.combine(value, time(), timezone.utc) - EPOCH).days
-        return min(days, 2**63 // (86_400 * 10**9))
-
-
-@bug("keys that are timestamps are grouped by milliseconds")
-class KeysOfMilliseconds(_Grouped):
-    of = (types.Timestamp,)
-
-    def change(self, value: Any) -> Any:
-        return EPOCH + timedelta(milliseconds=micros(value) // 1000)
-
-
-@bug("keys that are timestamps before 1970 are grouped as 1970")
-class KeysFrom1970(_Grouped):
-    of = (types.Timestamp,)
-
-    def change(self, value: Any) -> Any:
-        return max(value, EPOCH)
-
-
-@bug("keys that are timestamps are grouped by the hour of a clock that is put back in October")
-class KeysOfALocalHour(_Grouped):
-    of = (types.Timestamp,)
-
-    def change(self, value: Any) -> Any:
-        back = datetime(2026, 10, 25, 1, tzinfo=timezone.utc)
-        return value - timedelta(hours=1) if back <= value < back + timedelta(days=150) else value
-
-
-@bug("keys that are structs are grouped by all fields but the last")
-class StructsWithoutLastField(_Grouped):
-    of = (types.Struct,)
-
-    def change(self, value: Any) -> Any:
-        return value[:-1]
-
-
-@bug("null fields of keys that are structs are grouped as the zero of their type")
-class NullFieldsAreZero(_Grouped):
-    of = (types.Struct,)
-
-    def change(self, value: Any) -> Any:
-        number, text = value
-        return number or 0, text or ""
-
-
-@bug("a null key is the zero of its type")
-class NullKeysAreZero(CaseRun):
-    def taken(self, key: TypedKey) -> TypedKey:
-        zeros: dict[type[types.Type], Any] = {
-            types.String: "",
-            types.Int: 0,
-            types.Double: 0.0,
-            types.Binary: b"",
-            types.Boolean: False,
-            types.Timestamp: EPOCH,
-        }
-        return TypedKey(key.type, zeros[type(key.type)]) if key.value is None and type(key.type) in zeros else key
-
-
-@bug("a null key is the text null")
-class NullKeysAreTexts(CaseRun):
-    def taken(self, key: TypedKey) -> TypedKey:
-        return TypedKey(key.type, "null") if key.value is None and isinstance(key.type, types.String) else key
-
-
-@bug("elements with a null key have an empty state each")
-class NullKeysNeverMeet(CaseRun):
-    def process(self, event: Event) -> None:
-        if self.program.keys and self.program.keys[event.key].value is None:
-            self.state.pop(self.scope(event), None)
-        super().process(event)
-
-
-@bug("keys of all types are grouped by Python's equality")
-class KeysEqualInPython(CaseRun):
-    def identity(self, name: str) -> str:
-        identity = super().identity(name)
-        if not self.program.keys:
-            return identity
-        mine = self.keys[identity].value
-        return next((known for known, key in self.keys.items() if key.value == mine and mine is not None), identity)
+    mine = run.keys[identity].value
+    return next((known for known, key in run.keys.items() if key.value == mine and mine is not None), identity)

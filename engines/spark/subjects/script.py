@@ -3,18 +3,17 @@ answer."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from inspect import getsourcefile, unwrap
 from pathlib import Path
 from pprint import pformat
 from typing import TYPE_CHECKING
 
+from conformance.engines.scripts import path_from, words_of
 from conformance.engines.spark.subjects.sinks import SINKS
 from conformance.engines.spark.subjects.through import unchanged
-from conformance.subjects.questions import FIRST, LAST
 from conformance.subjects.rows import Delivery, rows_in, written
-from conformance.subjects.scripts import in_a_script, moving_back
+from conformance.subjects.scripts import in_a_script
 from conformance.subjects.setup import PLAIN
 
 if TYPE_CHECKING:
@@ -177,7 +176,7 @@ def run(
 {functions}{back}
 def lines(rows, moved):
     rows = [row for row in rows if row.get(KEY) not in CLOSING]
-    rows = [{{name: back(value, moved, {first}, {last}, KNOWN) for name, value in row.items()}} for row in rows]
+    rows = [{{name: back(value, moved, {first}, {last_time}, KNOWN) for name, value in row.items()}} for row in rows]
     rows = [{{name: value for name, value in row.items() if name not in IGNORED}} for row in rows]
     return sorted(", ".join(f"{{name}}={{value}}" for name, value in row.items()) for row in rows)
 
@@ -264,26 +263,15 @@ def script(
     beside = {"restarts": pair.plain.setup.restarts, "begun": setup.begun}
     compared, differ, fails, yes, no = JUDGED[pair.about]
     return TEMPLATE.format(
-        title=title,
+        **words_of(subject, pair, title, file, out, version),
         fails=fails,
         compared=compared,
         differ=differ,
         yes=yes,
         no=no,
-        back=moving_back(),
         functions=(in_a_script(unchanged) if setup.through else "")
         + (in_a_script(SINKS[setup.sink]) if setup.sink else ""),
-        moved=pair.varied.moved,
-        first=FIRST,
-        last=LAST,
-        ignored=list(subject.output.ignored),
-        file=out.name,
-        version=version,
         early="\nsession()  # the file needs one while it is loaded\n" if early else "",
-        folder=os.path.relpath(file.resolve().parent, out.resolve().parent),
-        module=file.stem,
-        path=os.path.relpath(file.resolve(), out.resolve().parent),
-        name=subject.name,
         schemas={of: each.schema for of, each in subject.inputs.items()},
         mode=subject.output.mode,
         output_key=list(subject.output.key),
@@ -315,7 +303,7 @@ def _spelled(setup: Setup, elsewhere: str) -> str:
 def _beside(version: Subject, file: Path, out: Path) -> str:
     """The path of a version's file from the script's folder."""
     own = Path(getsourcefile(unwrap(version.function)) or file)
-    return os.path.relpath(own.resolve(), out.resolve().parent)
+    return path_from(out, own)
 
 
 def _batches(subject: Subject, delivery: Delivery) -> str:

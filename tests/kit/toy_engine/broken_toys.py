@@ -44,6 +44,22 @@ def quirk(remark: str) -> Callable[[type], type]:
     return register
 
 
+def broken_in(method, says: str, register=broken):
+    """Register a toy that has the function in the place of this method of the toy, or of its job."""
+
+    def of(function):
+        base = Toy if method.__qualname__.startswith("Toy.") else Job
+        name = "".join(part.capitalize() for part in function.__name__.split("_"))
+        register(says)(type(name, (base,), {method.__name__: function}))
+        return function
+
+    return of
+
+
+def quirk_in(method, remark: str):
+    return broken_in(method, remark, quirk)
+
+
 def cell_of(kind: Cell, says: str) -> Callable[[type], type]:
     """Register a toy with this cell."""
 
@@ -117,59 +133,51 @@ class CountsWhatItCallsUncounted(Toy):
     capabilities = declaring({Feature.LATE_COUNTER: unsupported("toy 0.1 has none")})
 
 
-@broken(r"evidence\(\) speaks of value state, which the capabilities do not call unsupported")
-class EvidenceAgainstWhatItCan(Toy):
-    def evidence(self):
-        return {Feature.VALUE: "no"}
+@broken_in(Toy.evidence, r"evidence\(\) speaks of value state, which the capabilities do not call unsupported")
+def evidence_against_what_it_can(self):
+    return {Feature.VALUE: "no"}
 
 
-@broken(r"evidence\(\) says '' of a number of partitions")
-class EmptyEvidence(Toy):
-    def evidence(self):
-        return {Feature.PARTITIONS: ""}
+@broken_in(Toy.evidence, r"evidence\(\) says '' of a number of partitions")
+def empty_evidence(self):
+    return {Feature.PARTITIONS: ""}
 
 
-@broken(r"environment\(\) says 'toy': ''; give strings that are not empty")
-class EmptyVersion(Toy):
-    def environment(self):
-        return {"toy": ""}
+@broken_in(Toy.environment, r"environment\(\) says 'toy': ''; give strings that are not empty")
+def empty_version(self):
+    return {"toy": ""}
 
 
 # Life and death
 
 
-@broken(r"check\(\) raised ImportError: no toy; all it may raise is CannotRun")
-class CheckRaises(Toy):
-    def check(self):
-        raise ImportError("no toy")
+@broken_in(Toy.check, r"check\(\) raised ImportError: no toy; all it may raise is CannotRun")
+def check_raises(self):
+    raise ImportError("no toy")
 
 
-@broken(r"open\(\) raised OSError: no\s?room")
-class OpenRaises(Toy):
-    def open(self, folder):
-        raise OSError("no\nroom")
+@broken_in(Toy.open, r"open\(\) raised OSError: no\s?room")
+def open_raises(self, folder):
+    raise OSError("no\nroom")
 
 
-@broken(r"close\(\) left the thread 'toy' running")
-class DoesNotClose(Toy):
-    def open(self, folder):
-        super().open(folder)
-        self.ended = threading.Event()  # a test ends what the engine leaves
-        threading.Thread(target=self.ended.wait, name="toy").start()
+@broken_in(Toy.open, r"close\(\) left the thread 'toy' running")
+def does_not_close(self, folder):
+    Toy.open(self, folder)
+    self.ended = threading.Event()  # a test ends what the engine leaves
+    threading.Thread(target=self.ended.wait, name="toy").start()
 
 
-@broken(r"close\(\) raised AttributeError: .* a second time; let it end")
-class ClosesOnce(Toy):
-    def close(self):
-        del self.folder
+@broken_in(Toy.close, r"close\(\) raised AttributeError: .* a second time; let it end")
+def closes_once(self):
+    del self.folder
 
 
-@broken(r"run\(\) is called from 2 threads at once")
-class OneJobForAllThreads(Toy):
-    def run(self, pack, programs):
-        self.current = Job(pack, programs, self.folder / "checkpoint.json")
-        time.sleep(0.02)
-        return self.current.run()
+@broken_in(Toy.run, r"run\(\) is called from 2 threads at once")
+def one_job_for_all_threads(self, pack, programs):
+    self.current = Job(pack, programs, self.folder / "checkpoint.json")
+    time.sleep(0.02)
+    return self.current.run()
 
 
 @broken(r"run a second time: .*; let nothing outlive a run")
@@ -216,39 +224,34 @@ class FailsAtFirst(Toy):
 # Rows and output
 
 
-@broken("value state .* key 'b': .* is missing, which came out in the reference")
-class LosesRows(Job):
-    def process(self, case, event):
-        if event.key != "b":
-            super().process(case, event)
+@broken_in(Job.process, "value state .* key 'b': .* is missing, which came out in the reference")
+def loses_rows(self, case, event):
+    if event.key != "b":
+        Job.process(self, case, event)
 
 
-@broken("value state of another case with an equal key .* came out, not")
-class LeaksStateBetweenCases(Job):
-    def state_of(self, scope):
-        return super().state_of((scope[0], "", *scope[2:]))
+@broken_in(Job.state_of, "value state of another case with an equal key .* came out, not")
+def leaks_state_between_cases(self, scope):
+    return Job.state_of(self, (scope[0], "", *scope[2:]))
 
 
-@broken("timers .* is missing, .* known by its name and tag")
-class LeaksTimersBetweenCases(Job):
-    def set_timer(self, scope, name, tag, time):
-        for other in [which for which in self.timers if which[0][2] == scope[2] and which[1:] == (name, tag)]:
-            del self.timers[other]
-        super().set_timer(scope, name, tag, time)
+@broken_in(Job.set_timer, "timers .* is missing, .* known by its name and tag")
+def leaks_timers_between_cases(self, scope, name, tag, time):
+    for other in [which for which in self.timers if which[0][2] == scope[2] and which[1:] == (name, tag)]:
+        del self.timers[other]
+    Job.set_timer(self, scope, name, tag, time)
 
 
-@broken("beside the cases of other trials, .* came out, not .*; keep cases of a pack apart")
-class ChangesBesideWindows(Job):
-    def emit(self, scope, output):
-        windows = any(case.program == "windows" for case in self.pack.cases)
-        super().emit(scope, replace(output, event_time=1) if windows and scope[0].endswith("/value") else output)
+@broken_in(Job.emit, "beside the cases of other trials, .* came out, not .*; keep cases of a pack apart")
+def changes_beside_windows(self, scope, output):
+    windows = any(case.program == "windows" for case in self.pack.cases)
+    Job.emit(self, scope, replace(output, event_time=1) if windows and scope[0].endswith("/value") else output)
 
 
-@broken("value state .* came out, not .* as when it runs alone; keep cases of a pack apart")
-class ChangesWhenItIsAlone(Job):
-    def emit(self, scope, output):
-        alone = len(self.pack.cases) == 1 and "value" in str(output.value)
-        super().emit(scope, replace(output, event_time=1) if alone else output)
+@broken_in(Job.emit, "value state .* came out, not .* as when it runs alone; keep cases of a pack apart")
+def changes_when_it_is_alone(self, scope, output):
+    alone = len(self.pack.cases) == 1 and "value" in str(output.value)
+    Job.emit(self, scope, replace(output, event_time=1) if alone else output)
 
 
 @broken("put out .* in step 1, not in step 2, as in the reference")
@@ -265,65 +268,56 @@ class TimersInTheStepThatSetThem(Job):
         self.step = step
 
 
-@broken("put out .* in step 0, not in step 1, .* the step of its bundle")
-class StepsCountedFromTheBundles(Job):
-    def emit(self, scope, output):
-        step, self.step = self.step, max(0, self.step - 1)
-        super().emit(scope, output)
-        self.step = step
+@broken_in(Job.emit, "put out .* in step 0, not in step 1, .* the step of its bundle")
+def steps_counted_from_the_bundles(self, scope, output):
+    step, self.step = self.step, max(0, self.step - 1)
+    Job.emit(self, scope, output)
+    self.step = step
 
 
-@broken("a timer beyond the last advance .* came out, unlike in the reference; .* the step DRAIN")
-class DrainsIntoTheLastStep(Job):
-    def end(self):
-        last = self.step
-        super().end()
-        self.emissions = {
-            case: [replace(e, step=last) if e.step == DRAIN else e for e in found]
-            for case, found in self.emissions.items()
-        }
+@broken_in(Job.end, "a timer beyond the last advance .* came out, unlike in the reference; .* the step DRAIN")
+def drains_into_the_last_step(self):
+    last = self.step
+    Job.end(self)
+    self.emissions = {
+        case: [replace(e, step=last) if e.step == DRAIN else e for e in found] for case, found in self.emissions.items()
+    }
 
 
-@broken("came out in step 99, which the timeline does not have")
-class UnknownSteps(Job):
-    def emit(self, scope, output):
-        step, self.step = self.step, 99
-        super().emit(scope, output)
-        self.step = step
+@broken_in(Job.emit, "came out in step 99, which the timeline does not have")
+def unknown_steps(self, scope, output):
+    step, self.step = self.step, 99
+    Job.emit(self, scope, output)
+    self.step = step
 
 
-@broken("came out under the key 'A', not 'a'")
-class KeysInCapitals(Job):
-    def emit(self, scope, output):
-        super().emit((*scope[:2], scope[2].upper(), scope[3]), output)
+@broken_in(Job.emit, "came out under the key 'A', not 'a'")
+def keys_in_capitals(self, scope, output):
+    Job.emit(self, (*scope[:2], scope[2].upper(), scope[3]), output)
 
 
-@broken("keys and event times .*1700000000000.* came out, not .*1700000000001")
-class TimesInSeconds(Job):
-    def process(self, case, event):
-        scope = self.scope(case, event)
-        seconds = event.event_time // 1000 * 1000
-        self.call(scope, "on_event", replace(event, event_time=seconds) if seconds >= 1_700_000_000_000 else event)
+@broken_in(Job.process, "keys and event times .*1700000000000.* came out, not .*1700000000001")
+def times_in_seconds(self, case, event):
+    scope = self.scope(case, event)
+    seconds = event.event_time // 1000 * 1000
+    self.call(scope, "on_event", replace(event, event_time=seconds) if seconds >= 1_700_000_000_000 else event)
 
 
-@broken(r"keys and event times .* came out, not .*1700000000005")
-class EmissionsWithoutTheirTime(Job):
-    def emit(self, scope, output):
-        super().emit(scope, replace(output, event_time=None))
+@broken_in(Job.emit, r"keys and event times .* came out, not .*1700000000005")
+def emissions_without_their_time(self, scope, output):
+    Job.emit(self, scope, replace(output, event_time=None))
 
 
-@broken("no element .*there is no trace of it; give every case one")
-class NoTraceOfWhatIsEmpty(Job):
-    def result(self):
-        run = super().result()
-        return replace(run, traces={case: trace for case, trace in run.traces.items() if trace.emissions})
+@broken_in(Job.result, "no element .*there is no trace of it; give every case one")
+def no_trace_of_what_is_empty(self):
+    run = Job.result(self)
+    return replace(run, traces={case: trace for case, trace in run.traces.items() if trace.emissions})
 
 
-@broken("not the same after it travelled as JSON")
-class ValuesThatAreNotJson(Job):
-    def emit(self, scope, output):
-        value = tuple(output.value) if isinstance(output.value, list) else output.value
-        super().emit(scope, replace(output, value=value))
+@broken_in(Job.emit, "not the same after it travelled as JSON")
+def values_that_are_not_json(self, scope, output):
+    value = tuple(output.value) if isinstance(output.value, list) else output.value
+    Job.emit(self, scope, replace(output, value=value))
 
 
 @broken("equal elements .* is missing")
@@ -339,78 +333,68 @@ class EqualElementsCollapse(Job):
         self.seen.add(row)
 
 
-@broken("speaks of the case 'other'")
-class TracesOfOthers(Job):
-    def result(self):
-        run = super().result()
-        return replace(run, traces={**run.traces, "other": Trace(())})
+@broken_in(Job.result, "speaks of the case 'other'")
+def traces_of_others(self):
+    run = Job.result(self)
+    return replace(run, traces={**run.traces, "other": Trace(())})
 
 
-@broken("another id than in the reference")
-class IdsOfItsOwn(Job):
-    def process(self, case, event):
-        super().process(case, replace(event, id=f"row {event.id}"))
+@broken_in(Job.process, "another id than in the reference")
+def ids_of_its_own(self, case, event):
+    Job.process(self, case, replace(event, id=f"row {event.id}"))
 
 
 # Counts
 
 
-@broken("rows are counted as received, programs got")
-class CountsAllAsReceived(Job):
-    def result(self):
-        run = super().result()
-        return replace(run, counts=tuple(replace(count, received=count.delivered) for count in run.counts))
+@broken_in(Job.result, "rows are counted as received, programs got")
+def counts_all_as_received(self):
+    run = Job.result(self)
+    return replace(run, counts=tuple(replace(count, received=count.delivered) for count in run.counts))
 
 
-@broken("None rows are reported as late, .* were dropped; read the engine's counter")
-class NoNumberOfLateRows(Job):
-    def result(self):
-        run = super().result()
-        return replace(run, counts=tuple(replace(count, reported_late=None) for count in run.counts))
+@broken_in(Job.result, "None rows are reported as late, .* were dropped; read the engine's counter")
+def no_number_of_late_rows(self):
+    run = Job.result(self)
+    return replace(run, counts=tuple(replace(count, reported_late=None) for count in run.counts))
 
 
-@broken("there are counts of the steps .* one StepCount a bundle")
-class NoCounts(Job):
-    def result(self):
-        return replace(super().result(), counts=())
+@broken_in(Job.result, "there are counts of the steps .* one StepCount a bundle")
+def no_counts(self):
+    return replace(Job.result(self), counts=())
 
 
-@broken("counts .* rows as delivered, the schedule has")
-class CountsCasesInsteadOfRows(Job):
-    def result(self):
-        run = super().result()
-        return replace(run, counts=tuple(replace(count, delivered=1) for count in run.counts))
+@broken_in(Job.result, "counts .* rows as delivered, the schedule has")
+def counts_cases_instead_of_rows(self):
+    run = Job.result(self)
+    return replace(run, counts=tuple(replace(count, delivered=1) for count in run.counts))
 
 
 # Exceptions and failures
 
 
-@broken(r"a program that raises .*\"an exception\"\] is missing, .* conformance.model.program.call")
-class SwallowsExceptions(Job):
-    def emit(self, scope, output):
-        if output.error is None:
-            super().emit(scope, output)
+@broken_in(Job.emit, r"a program that raises .*\"an exception\"\] is missing, .* conformance.model.program.call")
+def swallows_exceptions(self, scope, output):
+    if output.error is None:
+        Job.emit(self, scope, output)
 
 
-@broken(r"a program that raises .* run\(\) raised ValueError: no luck")
-class AnExceptionEndsThePack(Job):
-    def emit(self, scope, output):
-        if output.error:
-            raise ValueError(output.error.partition(": ")[2])
-        super().emit(scope, output)
+@broken_in(Job.emit, r"a program that raises .* run\(\) raised ValueError: no luck")
+def an_exception_ends_the_pack(self, scope, output):
+    if output.error:
+        raise ValueError(output.error.partition(": ")[2])
+    Job.emit(self, scope, output)
 
 
-@broken("its trace is not in order of step and key, or goes on behind an exception")
-class GoesOnBehindAnException(Job):
-    def result(self):
-        run = super().result()
-        return replace(run, traces={case: Trace(tuple(found)) for case, found in self.emissions.items()})
+@broken_in(Job.result, "its trace is not in order of step and key, or goes on behind an exception")
+def goes_on_behind_an_exception(self):
+    run = Job.result(self)
+    return replace(run, traces={case: Trace(tuple(found)) for case, found in self.emissions.items()})
 
 
-@broken("tell it in one line")
-class ExceptionsWithAllTheirLines(Job):
-    def emit(self, scope, output):
-        super().emit(scope, replace(output, error=output.error and output.error + "\n  at line 1"))
+@broken_in(Job.emit, "tell it in one line")
+def exceptions_with_all_their_lines(self, scope, output):
+    Job.emit(self, scope, replace(output, error=output.error and output.error + "\n  at line 1"))
 
 
 @broken(r"an engine's failure in a call .* raised EngineFault: toy 0.1 cannot .* without naming the case; .*\[case ")
@@ -430,37 +414,33 @@ class CarelessTimers(Timers):
             raise TypeError(str(fault)) from None
 
 
-@broken(r"an engine's failure in a call .* told as the program's exception \(TypeError: toy 0.1 cannot")
-class FailuresAsTheProgramsOwn(Job):
-    def call(self, scope, callback, subject):
-        state = self.state_of(scope)
-        timers = CarelessTimers(self, scope, self.programs[scope[0]].timers)
-        for output in call(getattr(self.programs[scope[0]], callback), subject, state, timers):
-            self.emit(scope, output)
+@broken_in(Job.call, r"an engine's failure in a call .* told as the program's exception \(TypeError: toy 0.1 cannot")
+def failures_as_the_programs_own(self, scope, callback, subject):
+    state = self.state_of(scope)
+    timers = CarelessTimers(self, scope, self.programs[scope[0]].timers)
+    for output in call(getattr(self.programs[scope[0]], callback), subject, state, timers):
+        self.emit(scope, output)
 
 
-@broken(r"run\(\) raised NotDriven: the watermark")
-class IsNotDriven(Job):
-    def run(self):
-        if len(self.pack.timeline) > 3:
-            raise NotDriven("the watermark was elsewhere")
-        return super().run()
+@broken_in(Job.run, r"run\(\) raised NotDriven: the watermark")
+def is_not_driven(self):
+    if len(self.pack.timeline) > 3:
+        raise NotDriven("the watermark was elsewhere")
+    return Job.run(self)
 
 
-@broken("over a retry .*; leave nothing of the attempt that failed")
-class KeepsWhatAFailedAttemptWrote(Job):
-    def load(self):
-        state = dict(self.state)
-        super().load()
-        if isinstance(self.pack.timeline[2], FailOnce):
-            self.state = state
+@broken_in(Job.load, "over a retry .*; leave nothing of the attempt that failed")
+def keeps_what_a_failed_attempt_wrote(self):
+    state = dict(self.state)
+    Job.load(self)
+    if isinstance(self.pack.timeline[2], FailOnce):
+        self.state = state
 
 
-@broken("a retry: all cases that write state in the bundle that fails are called untouched")
-class CallsAllUntouched(Job):
-    def fail(self, step):
-        super().fail(step)
-        self.untouched = {case.id for case in self.pack.cases}
+@broken_in(Job.fail, "a retry: all cases that write state in the bundle that fails are called untouched")
+def calls_all_untouched(self, step):
+    Job.fail(self, step)
+    self.untouched = {case.id for case in self.pack.cases}
 
 
 @broken(r"a retry: value state of a case without the bundle of a retry \(case \w+\) is not called untouched")
@@ -470,24 +450,21 @@ class CallsTheWrongOnesUntouched(Job):
         self.untouched = {case.id for case in self.pack.cases if case.program == "plain"}
 
 
-@broken("cases are called untouched though no attempt was to fail")
-class CallsCasesUntouchedForNothing(Job):
-    def result(self):
-        return replace(super().result(), untouched=frozenset(case.id for case in self.pack.cases))
+@broken_in(Job.result, "cases are called untouched though no attempt was to fail")
+def calls_cases_untouched_for_nothing(self):
+    return replace(Job.result(self), untouched=frozenset(case.id for case in self.pack.cases))
 
 
-@broken("timers over a restart .* is missing, .* take up state and timers from the checkpoint")
-class RestartsWithoutTimers(Job):
-    def restart(self):
-        super().restart()
-        self.timers = {}
+@broken_in(Job.restart, "timers over a restart .* is missing, .* take up state and timers from the checkpoint")
+def restarts_without_timers(self):
+    Job.restart(self)
+    self.timers = {}
 
 
-@broken("value state over a restart .* came out, not")
-class RestartsWithoutState(Job):
-    def restart(self):
-        super().restart()
-        self.state = {}
+@broken_in(Job.restart, "value state over a restart .* came out, not")
+def restarts_without_state(self):
+    Job.restart(self)
+    self.state = {}
 
 
 # Cells and timers
@@ -525,18 +502,16 @@ class SumsThatCannotBeCleared(Combining):
         pass
 
 
-@broken(r"timers \(.* is missing, .* known by its name and tag")
-class TimersWithoutTags(Job):
-    def set_timer(self, scope, name, tag, time):
-        for other in [which for which in self.timers if which[:2] == (scope, name)]:
-            del self.timers[other]
-        super().set_timer(scope, name, tag, time)
+@broken_in(Job.set_timer, r"timers \(.* is missing, .* known by its name and tag")
+def timers_without_tags(self, scope, name, tag, time):
+    for other in [which for which in self.timers if which[:2] == (scope, name)]:
+        del self.timers[other]
+    Job.set_timer(self, scope, name, tag, time)
 
 
-@broken("value state in windows .* keep state and timers by key and window")
-class WindowsShareTheirState(Job):
-    def scope(self, case, event):
-        return (*super().scope(case, event)[:3], 0)
+@broken_in(Job.scope, "value state in windows .* keep state and timers by key and window")
+def windows_share_their_state(self, case, event):
+    return (*Job.scope(self, case, event)[:3], 0)
 
 
 # What an engine may do
@@ -553,20 +528,18 @@ class BundlesInReverse(Job):
             self.pack = true
 
 
-@quirk("another order than in the reference; .* timers")
-class LatestTimersFirst(Job):
-    def fire(self):
-        while due := [(when, which) for which, when in self.timers.items() if when <= self.watermark]:
-            when, which = max(due)
-            del self.timers[which]
-            self.fire_one(when, which)
+@quirk_in(Job.fire, "another order than in the reference; .* timers")
+def latest_timers_first(self):
+    while due := [(when, which) for which, when in self.timers.items() if when <= self.watermark]:
+        when, which = max(due)
+        del self.timers[which]
+        self.fire_one(when, which)
 
 
-@quirk("the counter of late rows is above 0 where rows were dropped, but differs from their number")
-class CountsLateRowsTwice(Job):
-    def result(self):
-        run = super().result()
-        return replace(run, counts=tuple(replace(c, reported_late=2 * c.reported_late) for c in run.counts))
+@quirk_in(Job.result, "the counter of late rows is above 0 where rows were dropped, but differs from their number")
+def counts_late_rows_twice(self):
+    run = Job.result(self)
+    return replace(run, counts=tuple(replace(c, reported_late=2 * c.reported_late) for c in run.counts))
 
 
 @quirk("a timer set by a timer: ")
@@ -580,11 +553,10 @@ class SettlesOnce(Job):
                 self.fire_one(when, which)
 
 
-@quirk("no case is called untouched")
-class FailsAsAWhole(Job):
-    def fail(self, step):
-        super().fail(step)
-        self.untouched = set()
+@quirk_in(Job.fail, "no case is called untouched")
+def fails_as_a_whole(self, step):
+    Job.fail(self, step)
+    self.untouched = set()
 
 
 class LastOutputs(Job):

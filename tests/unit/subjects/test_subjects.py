@@ -37,7 +37,6 @@ from conformance.subjects.rows import (
     START,
     Row,
     in_time,
-    keeps_promise,
     moved,
     other_orders,
     sample_rows,
@@ -244,6 +243,17 @@ def test_a_local_time_is_written_without_a_zone():
     row = Row({"user": "a", "seen": [moment(START), None], "sent": moment(START)}, START)
     there = {"at": "2020-03-01T00:00:00.000", "seen": ["2020-03-01T00:00:00.000", None], "sent": moment(START)}
     assert written(mine, row) == {"user": "a", **there}
+
+
+def keeps_promise(delivery, delay):
+    """Whether no row is behind the latest one of its input before it by the delay or more."""
+    latest = {}
+    for row in (row for batch in delivery for row in batch if row.at is not None):
+        seen = latest.get(row.input, row.at)
+        if row.at <= seen - max(delay, 1) and row.at < seen:
+            return False
+        latest[row.input] = max(seen, row.at)
+    return True
 
 
 def test_other_orders_keep_the_promise_of_the_watermark():

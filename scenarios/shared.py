@@ -1,0 +1,80 @@
+"""What scenarios of several rooms say or ask in the same way."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import wraps
+from typing import Any
+
+from conformance.model.equivalence import Equivalence
+from conformance.model.feature import Feature
+from conformance.model.perturbation import RESTART, RESUME, RETRY
+from conformance.model.scenario import Finding, Guarantee, Observation
+
+Predicate = Callable[[Observation], Iterator[Finding]]
+
+
+def about(program: str, needs: frozenset[Feature] = frozenset(), **more: Any) -> Callable[..., Guarantee]:
+    """Makes guarantees of a program that all need the same: of a sentence, a predicate, and what else is given."""
+
+    def guarantee(claim: str, predicate: Predicate | None = None, **given: Any) -> Guarantee:
+        return Guarantee(claim, program, predicate, **{"needs": needs, **more, **given})
+
+    return guarantee
+
+
+def survives(
+    what: str, program: str, alike: Equivalence = Equivalence.IDENTICAL, needs: frozenset[Feature] = frozenset()
+) -> tuple[Guarantee, Guarantee]:
+    """That a program's output is the same after a restart, and after a failure in a bundle. ``what`` is the subject of
+    both sentences, with its verb."""
+    asked = about(program, needs, alike=alike)
+    return (
+        asked(f"{what} the same after a restart", same_under=(RESTART,)),
+        asked(f"{what} the same after a failure in a bundle", same_under=(RETRY, RESUME)),
+    )
+
+
+def each_once(field: str, told: str) -> Predicate:
+    """Each on-time element is named once in this field, or in the lists that it holds. ``told`` says what its name
+    being there {} times means."""
+
+    def predicate(run: Observation) -> Iterator[Finding]:
+        named = [found for _, value in run.tagged(field) for found in (value if isinstance(value, list) else [value])]
+        times = Counter(named)
+        for id in (arrival.event.id for arrival in run.on_time):
+            yield times[id] == 1 or f"{id} {told.format(times[id])}"
+
+    return predicate
+
+
+def where_the_watermark_moves(predicate: Predicate) -> Predicate:
+    """The predicate, exercised where the watermark moves more than once: with one move, nothing can come in another
+    step."""
+
+    @wraps(predicate)
+    def asked(run: Observation) -> Iterator[Finding]:
+        return predicate(run) if len(run.case.schedule.advances) > 2 else iter(())
+
+    return asked
+
+
+def in_its_step(run: Observation, what: str, time: int, step: int, how: str = "came out") -> Finding:
+    """Whether something came in the step of the first advance that reaches its time (ms)."""
+    due = run.case.schedule.due(time)
+    return step == due or f"{what} is due in step {due} and {how} in step {step}"
+
+
+def in_order(field: str, told: str) -> Predicate:
+    """What a key puts out in one step comes out in the order of this field. ``told`` names the key, and what came."""
+
+    def predicate(run: Observation) -> Iterator[Finding]:
+        found: dict[tuple[str, int], list[Any]] = {}
+        for emission, value in run.tagged(field):
+            found.setdefault((emission.key, emission.step), []).append(value)
+        for (key, step), values in found.items():
+            if len(values) > 1:
+                yield values == sorted(values) or f"in step {step} {told.format(key, values)}"
+
+    return predicate
