@@ -307,8 +307,20 @@ class Language:
                 reads: Calls = [[name, "items"], [name, "get", called]] if kind is Cell.MAP else [[name, "get"]]
                 calls = [_plain(name, kind, what, number, called) for number, what in enumerate(three, 1)]
                 (of_maps if kind is Cell.MAP else others).append([*reads, *calls, *reads])
+            of_maps += self._of_two_names(name) if kind is Cell.MAP else ()
         for number in range(max(len(of_maps), len(others))):
             yield [*itertools.chain(*of_maps[number : number + 1], *others[number : number + 1])]
+
+    def _of_two_names(self, name: str) -> Iterator[Calls]:
+        """Each two calls under two names, on a map that has both."""
+        both: Calls = [[name, "put", called, number] for number, called in enumerate(NAMED)]
+        pairs = [
+            [_plain(name, Cell.MAP, what, 2 + number, NAMED[number]) for number, what in enumerate(two)]
+            for two in itertools.product(("put", "get", "remove"), repeat=2)
+        ]
+        for number in range(0, len(pairs), 2):  # the lists of a case are of one key, or of two in turn
+            for calls in (both, both, *pairs[number : number + 2]):
+                yield [[name, "items"], *calls, [name, "items"]]
 
     def _of_values(self) -> Iterator[Calls]:
         """Each value in a cell of each kind that takes it, and read."""
