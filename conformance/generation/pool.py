@@ -254,15 +254,22 @@ def _traits(
     for change in CHANGES:
         if possible(program, change) and change.twin(case, 0):
             yield NEEDED, change.id, timeline
+    if begun := {event.key for event in case.schedule.initial}:
+        yield "begun", len(begun)
+        first = {a.event.key: a.step for a in reversed(case.schedule.arrivals) if a.event not in case.schedule.initial}
+        yield from (("begun", number, first.get(event.key)) for number, event in enumerate(case.schedule.initial))
     values = {repr(value): number for number, value in enumerate(domain.values)}
     followed: dict[str, int] = {}
+    since: dict[str, int] = {}
     for arrival in case.schedule.arrivals:
         event = arrival.event
         value = values.get(repr(event.value), -1)
         yield "value", value
         if event.key in followed and len(values) ** 2 <= PAIRS:
             yield "value after value", followed[event.key], value
-        followed[event.key] = value
+            if case.schedule.intervals[arrival.step] != since[event.key]:
+                yield "value after value and an advance", followed[event.key], value
+        followed[event.key], since[event.key] = value, case.schedule.intervals[arrival.step]
         if (distance := event.event_time - arrival.watermark) in domain.offsets:
             yield "distance", distance
     if domain.language:

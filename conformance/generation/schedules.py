@@ -41,13 +41,17 @@ def schedules(timeline: Schedule, domain: Domain) -> st.SearchStrategy[Schedule]
         number = random.randint(min(least, domain.events), domain.events)
         bundles: dict[int, list[Event]] = {slot: [] for slot in ids}
         times: list[int] = []
-        for nth, slot in enumerate(sorted(random.choice(ids) for _ in range(number)), 1):
+        # A key begins with state once, so these elements have keys of their own.
+        begun = random.sample(names[:keys], random.randint(0, min(keys, number))) if slots[0].initial else []
+        later = ids[slots[0].initial :]
+        places = [*ids[:1] * len(begun), *sorted(random.choice(later) for _ in range(number - len(begun)))]
+        for nth, slot in enumerate(places, 1):
             watermark, anchor = watermark_of[slot], random.choice(anchors)
             origin = watermark if anchor == "watermark" or not times else times[-1 if anchor == "event before" else 0]
             lowest = watermark + 1 if on_time else 0
             time = min(max(origin + random.choice(domain.offsets), lowest), watermark + REACH)
             times.append(time)
-            key = names[random.randrange(domain.keys) % keys]
+            key = begun[nth - 1] if nth <= len(begun) else names[random.randrange(domain.keys) % keys]
             bundles[slot].append(Event(f"e{nth}", key, value(), time))
         return timeline.with_bundles(bundles)
 

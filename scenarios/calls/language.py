@@ -126,6 +126,9 @@ may have passed: whether it fires before the next element would depend on the bu
 IN_A_ROW = 3
 """So many calls on one cell, or on one timer, stand together in each order."""
 
+NAMED = ("k", "K")
+"""The names that these calls have in turn."""
+
 FEWEST, MOST = 2, 7
 """The numbers of calls in one list."""
 
@@ -293,16 +296,31 @@ class Language:
             yield [self._call(*kind, random, pools, partial(list, script)) for kind in part]
 
     def _in_a_row(self) -> Iterator[Calls]:
-        """Each three calls on one cell of a kind, with one name, and a read behind them; two cells share a list."""
+        """Each three calls on one cell of a kind, with one name, and a read before and behind them; two cells share a
+        list. The read before them shows what an earlier callback left, some of it under the other name: within a
+        callback, a cell may answer as if nothing were wrong with what is stored in its end."""
         of_maps, others = list[Calls](), list[Calls]()
         for name in dict(zip(self.cells.values(), self.cells, strict=True)).values():
             kind = self.cells[name]
-            reads: Calls = [[name, "items"], [name, "get", "k"]] if kind is Cell.MAP else [[name, "get"]]
-            for three in itertools.product(WHAT[kind], repeat=IN_A_ROW):
-                calls = [*(_plain(name, kind, what, number) for number, what in enumerate(three, 1)), *reads]
-                (of_maps if kind is Cell.MAP else others).append(calls)
+            for place, three in enumerate(itertools.product(WHAT[kind], repeat=IN_A_ROW)):
+                called = NAMED[place // 2 % 2]  # the lists of a case are of one key, or of two in turn
+                reads: Calls = [[name, "items"], [name, "get", called]] if kind is Cell.MAP else [[name, "get"]]
+                calls = [_plain(name, kind, what, number, called) for number, what in enumerate(three, 1)]
+                (of_maps if kind is Cell.MAP else others).append([*reads, *calls, *reads])
+            of_maps += self._of_two_names(name) if kind is Cell.MAP else ()
         for number in range(max(len(of_maps), len(others))):
             yield [*itertools.chain(*of_maps[number : number + 1], *others[number : number + 1])]
+
+    def _of_two_names(self, name: str) -> Iterator[Calls]:
+        """Each two calls under two names, on a map that has both."""
+        both: Calls = [[name, "put", called, number] for number, called in enumerate(NAMED)]
+        pairs = [
+            [_plain(name, Cell.MAP, what, 2 + number, NAMED[number]) for number, what in enumerate(two)]
+            for two in itertools.product(("put", "get", "remove"), repeat=2)
+        ]
+        for number in range(0, len(pairs), 2):  # the lists of a case are of one key, or of two in turn
+            for calls in (both, both, *pairs[number : number + 2]):
+                yield [[name, "items"], *calls, [name, "items"]]
 
     def _of_values(self) -> Iterator[Calls]:
         """Each value in a cell of each kind that takes it, and read."""
@@ -428,13 +446,14 @@ WHAT: dict[Cell, tuple[str, ...]] = {
 """Kind of cell -> its calls."""
 
 
-def _plain(name: str, kind: Cell, what: str, number: int) -> Call:
-    """A call with the simplest arguments, the ``number``-th on its cell."""
+def _plain(name: str, kind: Cell, what: str, number: int, called: str = "k") -> Call:
+    """A call with the simplest arguments, the ``number``-th on its cell; ``called`` is a key of a map, or an element of
+    a set."""
     if what in ("set", "add") and kind is not Cell.SET:
         return [name, what, [number] if what == "set" and kind is Cell.BAG else number]
     if what == "put":
-        return [name, what, "k", number]
-    return [name, what, *["k"] * (what == "remove" or (what, kind) in {("get", Cell.MAP), ("add", Cell.SET)})]
+        return [name, what, called, number]
+    return [name, what, *[called] * (what == "remove" or (what, kind) in {("get", Cell.MAP), ("add", Cell.SET)})]
 
 
 def _round(number: int) -> list[int]:

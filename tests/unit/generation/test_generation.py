@@ -103,6 +103,11 @@ def test_what_else_is_loaded_changes_no_case(tmp_path, monkeypatch):
     assert drawn(["dedup-within-watermark"]) == before
 
 
+def test_a_job_begins_with_the_state_of_one_key_or_of_several(bases):
+    found = {len(case.schedule.initial) for case in bases if case.scenario == "initial-state"}
+    assert found >= {1, 2, 3}
+
+
 def test_each_program_has_cases_on_each_of_its_timelines(bases):
     """At least as many as were asked for."""
     found = Counter((program_ref(c.scenario, c.program), c.schedule.timeline) for c in bases)

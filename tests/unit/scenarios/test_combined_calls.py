@@ -10,11 +10,12 @@ from conformance.engines.case_run import CaseRun
 from conformance.engines.reference import SPECIFIED
 from conformance.engines.reference_cells import Bag, Map
 from conformance.model.case import Case
+from conformance.model.program import Cell
 from conformance.model.scenario import Observation
 from conformance.model.schedule import Advance, Deliver, Event, Schedule
 from conformance.model.trace import Emission, Trace
 from conformance.scenarios.calls.combined_calls import PROGRAMS, SCENARIO
-from conformance.scenarios.calls.language import parsed, spelled
+from conformance.scenarios.calls.language import NAMED, WHAT, parsed, spelled
 
 LANGUAGE = SCENARIO.domain["calls"].language
 
@@ -52,6 +53,16 @@ def test_drawn_calls_are_read_as_they_are_spelled():
 def test_each_kind_of_call_stands_right_before_each():
     met = {two for calls in LANGUAGE.lists for two in itertools.pairwise(tuple(call[:2]) for call in parsed(calls))}
     assert met == set(itertools.product(LANGUAGE.kinds, repeat=2))
+
+
+def test_three_calls_on_a_cell_stand_between_two_reads_under_each_of_two_names():
+    """So what a list leaves is read by the list behind it, and some of it under the other name."""
+    lists = [[call for call in parsed(calls) if call[0] == "map_A"] for calls in LANGUAGE.lists]
+    of_map = [calls for calls in lists if len(calls) == 7 and calls[:2] == calls[5:]]
+    assert {tuple(call[1] for call in calls[2:5]) for calls in of_map} == set(
+        itertools.product(WHAT[Cell.MAP], repeat=3)
+    )
+    assert {calls[1][2] for calls in of_map} == set(NAMED)
 
 
 def test_simpler_calls_have_less_to_read():

@@ -38,6 +38,7 @@ from conformance.scenarios.state import kinds_of_initial_state as kinds
 from conformance.scenarios.state import state_ttl as ttl
 from conformance.scenarios.time import current_time
 from conformance.scenarios.time import processing_time_timers as timers
+from conformance.scenarios.time import reminders_in_a_row as reminders
 
 START = 1_000
 
@@ -416,3 +417,18 @@ def test_a_pack_that_was_too_slow_is_run_in_halves():
     assert len(engine.packs) > 2
     assert (set(runs.traces), runs.untouched, given.failure) == ({case.id for case in pack.cases}, set(), "")
     assert all(len(pack.cases) <= 60 for pack, _ in runs.packs)
+
+
+@pytest.mark.parametrize(
+    ("fired", "found"),
+    [
+        ([("e1", 2), ("e1+", 4)], [True, True]),
+        ([("e1", 2)], [True, "the second timer of e1 fired 0 times"]),
+        ([("e1", 2), ("e1+", 3), ("e1+", 4)], [True, "the second timer of e1 fired 2 times"]),
+        ([("e1", 4)], [True]),  # the second may not be due yet
+        ([], ["the first timer of e1 fired 0 times"]),
+    ],
+)
+def test_a_reminder_fires_once_and_so_does_the_one_that_it_sets(fired, found):
+    emitted = [({"again": tag, "number": tag.count("+")}, step) for tag, step in fired]
+    assert list(reminders.fires_once(_run(_schedule([("e1", None)], []), *emitted))) == found
