@@ -29,6 +29,7 @@ from conformance.subjects.questions import (
     Question,
     Run,
     Seen,
+    itself,
     numbers,
     only,
     pairs,
@@ -646,6 +647,8 @@ class Asking:
         if not asked_again and not question.of_runs and not self._repeats(pair.plain, self.packed):
             return replace(before, verdict=Verdict.NOT_ASKED, cases=0, rows=0, why=MEND)
         self.say(f"{question.id}: fails; reducing")
+        if others:  # their changes are no part of what is fair to the first
+            question = replace(question, fair=itself)
         pair, why = self._reduced(question, pair, wrong)
         why = self._what_of_the_state(pair) + why
         if others:
@@ -738,7 +741,7 @@ class Asking:
                 pair, [nr for nr in numbers(pair) if nr not in kept]
             )  # and no micro-batch that has no row any more
             smallest = small if first([small]) else self._alone_at_last(question, pair, first, list(wrong))
-        smallest = plainer(smallest, self.subject, first, inputs)
+        smallest = plainer(question.fair(smallest, self.subject.keys), self.subject, first, inputs)
         shown = replace(smallest, plain=self._closed(smallest.plain), varied=self._closed(smallest.varied))
         why = self._fails(question, smallest) or why
         together = len({row.case for row in rows_in(smallest.varied.delivery) if row.case >= 0})
@@ -789,6 +792,7 @@ class Asking:
 
     def _fails(self, question: Question, pair: Pair) -> str:
         """What is wrong with a pair by itself, "" for nothing."""
+        pair = question.fair(pair, self.subject.keys)
         plain = self._run(self._closed(pair.plain), packed=False)
         varied = plain if question in TAKES_NO_RUN else self._run(self._closed(pair.varied), packed=False, anew=True)
         try:
@@ -801,7 +805,8 @@ class Asking:
         """The smallest of some pairs of one shape that fails; all of them share two runs, each as a case of its own."""
         if not candidates or self._left() <= 0:
             return None
-        numbered = [(number, _as_case(pair, number)) for number, pair in enumerate(candidates)]
+        keys = self.subject.keys
+        numbered = [(number, _as_case(question.fair(pair, keys), number)) for number, pair in enumerate(candidates)]
         plain = _together([pair.plain for _, pair in numbered])
         varied = _together([pair.varied for _, pair in numbered])
         both = replace(candidates[0], plain=plain, varied=varied)

@@ -17,6 +17,7 @@ from conformance.subjects.rows import (
     Row,
     Span,
     cut,
+    in_batches_of,
     moved_rows,
     other_orders,
     rows_in,
@@ -96,6 +97,17 @@ def same(pair: Pair, plain: Seen, varied: Seen) -> str:
     return difference(plain.rows, varied.rows).words
 
 
+def itself(pair: Pair, keys: Sequence[str]) -> Pair:
+    return pair
+
+
+def in_one_shape(pair: Pair, keys: Sequence[str]) -> Pair:
+    """A pair whose plain run has as many rows of each key in a micro-batch as the varied one, so that nothing but their
+    order differs."""
+    delivery = in_batches_of(pair.varied.delivery, rows_in(pair.plain.delivery), keys)
+    return replace(pair, plain=replace(pair.plain, delivery=delivery))
+
+
 @dataclass(frozen=True)
 class Question:
     """Something that may not change an answer.
@@ -109,6 +121,7 @@ class Question:
         refusable: the engine may refuse the varied run; then the question is not asked.
         first: where it does not hold, no other question says anything.
         layer: it can be asked in one run with other such questions: if all of them together change nothing, none does.
+        fair: a pair in which nothing else differs, made of one whose deliveries may differ in more.
         versions: it is asked of a subject with a previous version, and of no other. A refusal is an answer.
     """
 
@@ -120,6 +133,7 @@ class Question:
     refusable: bool = False
     first: bool = False
     layer: bool = False
+    fair: Callable[[Pair, Sequence[str]], Pair] = itself
     versions: bool = False
 
 
@@ -127,7 +141,7 @@ def together(layers: Sequence[Question], asked: Asked, base: float, last: bool) 
     """A run that changes what some questions change, each what the ones before it made, beside the plain one. What a
     question draws does not depend on the others. ``last``: the run has the last run of each question, not the first;
     a question with one run that is not drawn is in the first alone, if there are others. Raises NotAsked."""
-    now, setup = asked, PLAIN
+    now, setup, plain = asked, PLAIN, Run(asked.delivery)
     for question in layers:
         now = replace(now, random=Random(f"{base}/{last}/{question.id}"))
         first, *more = question.make(now)
@@ -135,15 +149,18 @@ def together(layers: Sequence[Question], asked: Asked, base: float, last: bool) 
             continue
         run = more[-1] if last and more else first
         now, setup = replace(now, delivery=run.delivery), setup.beside(run.setup)
+        if SPLITS not in layers:
+            plain = question.fair(Pair(plain, run), asked.subject.keys).plain
     beside = PLAIN if RESTART in layers else _beside(setup, len(asked.delivery))
-    return Pair(Run(asked.delivery, beside), Run(now.delivery, setup))
+    return Pair(replace(plain, setup=beside), Run(now.delivery, setup))
 
 
 def pairs(question: Question, asked: Asked, limit: int = 0) -> list[Pair]:
     """The pairs of a question, all of them or so many. Raises NotAsked."""
     about = question.id if question.of_runs else ""
     most = len(asked.delivery)
-    found = [Pair(Run(asked.delivery, _beside(run.setup, most)), run, about) for run in question.make(asked)]
+    made = [Pair(Run(asked.delivery, _beside(run.setup, most)), run, about) for run in question.make(asked)]
+    found = [question.fair(pair, asked.subject.keys) for pair in made]
     return found[:limit] if limit else found
 
 
@@ -307,7 +324,11 @@ def _goes_on(pair: Pair, plain: Seen, varied: Seen) -> str:
 
 AGAIN = Question("again", "The same rows in the same way, once more, give the same answer.", _again, first=True)
 ORDER = Question(
-    "order", "Rows in another order, none later than the watermark lets in, give the same answer.", _order, layer=True
+    "order",
+    "Rows in another order, none later than the watermark lets in, give the same answer.",
+    _order,
+    layer=True,
+    fair=in_one_shape,
 )
 SPLITS = Question(
     "batches", "The same rows in one micro-batch, or in more of them, give the same answer.", _batches, layer=True

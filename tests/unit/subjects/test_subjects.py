@@ -36,6 +36,8 @@ from conformance.subjects.releases import between
 from conformance.subjects.rows import (
     START,
     Row,
+    cut,
+    in_batches_of,
     in_time,
     keeps_promise,
     moved,
@@ -254,6 +256,19 @@ def test_other_orders_keep_the_promise_of_the_watermark():
     assert all(sorted(row.nr for row in order) == list(range(40)) for order in orders)
 
 
+def test_rows_in_the_batches_of_another_order_keep_the_promise_and_are_as_many_of_each_key():
+    rows = [Row({"user": f"u{n % 3}"}, START + 3_000 * n, n % 2, nr=n) for n in range(40)]
+    for seed in range(50):
+        for order in other_orders(rows, 10_000, Random(seed)):
+            varied = cut(order, 4)
+            plain = in_batches_of(varied, rows, ["user"])
+            assert keeps_promise(plain, 10_000)
+            sizes = [[Counter((row.case, row.values["user"]) for row in b) for b in run] for run in (plain, varied)]
+            assert sizes[0] == sizes[1]
+            mine = [row.nr for batch in plain for row in batch if row.case == 0 and row.values["user"] == "u0"]
+            assert mine == sorted(mine)
+
+
 @pytest.mark.parametrize("delay", [10_000, 0, None])
 def test_of_two_rows_of_one_time_each_comes_first_in_one_of_the_orders(delay):
     rows = [Row({}, START + 3_000 * (n // 2), nr=n) for n in range(40)]
@@ -411,6 +426,7 @@ def test_state_that_lives_in_a_batch_is_found_by_other_batches():
 
     found, failing, _ = verdicts(per_batch, Toy(Facts(columns=("user", "n"))))
     assert found["batches"].verdict is Verdict.VIOLATED
+    assert found["order"].verdict is Verdict.HOLDS  # a user has as many rows in each batch
     assert found["late"].why == "no operator keeps state, so none drops what is late"
     pair, _ = failing["batches"]
     assert len([row for batch in pair.varied.delivery for row in batch if not row.closing]) == 2
