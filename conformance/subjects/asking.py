@@ -30,6 +30,7 @@ from conformance.subjects.questions import (
     Run,
     Seen,
     itself,
+    layers_of,
     numbers,
     only,
     pairs,
@@ -469,8 +470,8 @@ class Asking:
             self._ahead.begin(_spelled(run, self.packed), partial(self._made, run, self.packed))
 
     def _runs_ahead(self, questions: Sequence[Question], number: int) -> Iterator[Run]:
-        layers = [q for q in questions if q.layer]
-        by_themselves = [q for q in questions if q not in TAKES_NO_RUN and (len(layers) < 2 or not q.layer)]
+        layers = layers_of(questions)
+        by_themselves = [q for q in questions if q not in TAKES_NO_RUN and (len(layers) < 2 or q not in layers)]
         for question in sorted(by_themselves, key=lambda q: not q.first):
             if not question.first and len(layers) > 1:
                 yield from (together(layers, *occasion).varied for occasion in self._occasions(number))
@@ -552,7 +553,7 @@ class Asking:
     ) -> dict[str, Finding]:
         """The verdicts on questions that one run asks together: they hold, or some of them, isolated, do not. None on a
         question that says more by itself."""
-        layers = [q for q in open_ if q.layer and not found[q.id].left_out]
+        layers = layers_of([q for q in open_ if not found[q.id].left_out])
         done: dict[str, Finding] = {}
         try:
             for question in (q for q in open_ if q.first):
@@ -570,7 +571,7 @@ class Asking:
                         done |= {q.id: _held(found[q.id], cases, rows) for q in layers}
                     break
                 question, others = failing.layers[0], failing.layers[1:]
-                layers = [q for q in layers if q is not question]
+                layers = layers_of([q for q in layers if q is not question])
                 if others or not question.refusable:  # what an engine may refuse is asked by itself
                     asked = _held(found[question.id], cases, rows)
                     done[question.id] = self._violated(question, failing.pair, failing.wrong, asked, others)
@@ -601,7 +602,7 @@ class Asking:
 
     def _tried(self, occasion: Occasion, layers: Sequence[Question]) -> tuple[Together | None, int, int]:
         self._check_time()
-        pair = together(layers, *occasion)
+        pair = together(layers_of(layers) or layers, *occasion)
         wrong, cases, rows = self._failures(replace(layers[0], judge=same, refusable=False), pair)
         return Together(tuple(layers), pair, wrong) if wrong else None, cases, rows
 
@@ -742,6 +743,7 @@ class Asking:
             )  # and no micro-batch that has no row any more
             smallest = small if first([small]) else self._alone_at_last(question, pair, first, list(wrong))
         smallest = plainer(question.fair(smallest, self.subject.keys), self.subject, first, inputs)
+        smallest = question.fair(smallest, self.subject.keys)
         shown = replace(smallest, plain=self._closed(smallest.plain), varied=self._closed(smallest.varied))
         why = self._fails(question, smallest) or why
         together = len({row.case for row in rows_in(smallest.varied.delivery) if row.case >= 0})

@@ -155,6 +155,12 @@ def together(layers: Sequence[Question], asked: Asked, base: float, last: bool) 
     return Pair(replace(plain, setup=beside), Run(now.delivery, setup))
 
 
+def layers_of(questions: Sequence[Question]) -> list[Question]:
+    """Those of some questions that one run asks together. A failure is compared with a restart at the same place: other
+    micro-batches have no such place, so it is asked beside a restart that changes nothing, or alone."""
+    return [q for q in questions if q.layer and (q is not FAILURE or RESTART in questions)]
+
+
 def pairs(question: Question, asked: Asked, limit: int = 0) -> list[Pair]:
     """The pairs of a question, all of them or so many. Raises NotAsked."""
     about = question.id if question.of_runs else ""
@@ -206,13 +212,20 @@ def _empty(asked: Asked) -> Iterator[Run]:
     yield Run(tuple(found))
 
 
+def _filled(asked: Asked) -> list[int]:
+    """The micro-batches with rows of cases, at least one. What a row finds of those before it, no closing row tells."""
+    found = [number for number, batch in enumerate(asked.delivery) if any(not row.closing for row in batch)]
+    return found or [0]
+
+
 def _restart(asked: Asked) -> Iterator[Run]:
-    yield Run(asked.delivery, Setup(restarts=(asked.random.randrange(1, max(2, len(asked.delivery) - 1)),)))
+    first, *others = _filled(asked)
+    yield Run(asked.delivery, Setup(restarts=(asked.random.choice(others or [first + 1]),)))
 
 
 def _failure(asked: Asked) -> Iterator[Run]:
-    last = len(asked.delivery) - len(asked.closing) - 1
-    yield Run(asked.delivery, Setup(fails=asked.random.randint(min(1, last), last)))
+    first, *others = _filled(asked)
+    yield Run(asked.delivery, Setup(fails=asked.random.choice(others or [first])))
 
 
 def _time(asked: Asked) -> Iterator[Run]:
@@ -252,7 +265,14 @@ def _late(asked: Asked) -> Iterator[Run]:
     some = [row for row in timed if asked.random.random() < 0.5] or timed
     late = [replace(row, at=asked.span.long_past, nr=row.nr + 1_000_000, late=True) for row in some]
     at = len(asked.delivery) - len(asked.closing)
-    yield Run((*asked.delivery[:at], tuple(late), *asked.delivery[at:]))
+    beside, behind = asked.delivery[at : at + 1], asked.delivery[at + 1 :]
+    yield Run((*asked.delivery[:at], (*late, *(row for batch in beside for row in batch)), *behind))
+
+
+def _without_late(pair: Pair, keys: Sequence[str]) -> Pair:
+    """A pair whose plain run has the same micro-batches, but for the late rows in them."""
+    delivery = tuple(tuple(row for row in batch if not row.late) for batch in pair.varied.delivery)
+    return replace(pair, plain=replace(pair.plain, delivery=delivery))
 
 
 def _dropped(pair: Pair, plain: Seen, varied: Seen) -> str:
@@ -355,7 +375,9 @@ TIME = Question(
     _time,
     _moved,
 )
-LATE = Question("late", "Rows behind all that the watermark has passed change nothing.", _late, _dropped)
+LATE = Question(
+    "late", "Rows behind all that the watermark has passed change nothing.", _late, _dropped, fair=_without_late
+)
 ONCE = Question("once", "No row is dropped as late that the watermark lets in.", _nothing, _counted, of_runs=True)
 STATE = Question(
     "state", "Once the watermark has passed everything, no state of it is left.", _closing, _bounded_state, of_runs=True

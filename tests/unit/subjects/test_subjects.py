@@ -702,6 +702,58 @@ def test_a_failure_is_compared_with_a_restart_at_the_same_place():
     assert all(pair.plain.setup == Setup() for pair in questions.pairs(questions.RESTART, asked))
 
 
+class Restarted(Toy):
+    """Its function is told the micro-batches before which a query begins anew."""
+
+    questions = (questions.ORDER, questions.SPLITS, questions.EMPTY, questions.RESTART, questions.FAILURE)
+
+    def run(self, subject, given, setup):
+        self.anew = {*setup.restarts, *(() if setup.fails is None else (setup.fails,))}
+        return super().run(subject, given, setup)
+
+
+@pytest.mark.parametrize("left_out", [(), ("restart",)])
+def test_a_query_that_a_restart_changes_is_found_by_no_other_question(left_out):
+    """Not by other batches either, where a failure comes at another place."""
+    toy = Restarted(Facts(columns=("user",)))
+
+    def new(batches):
+        seen, outputs = set(), {}
+        for number, batch in enumerate(batches):
+            seen = set() if number in toy.anew else seen
+            outputs[number] = tuple({"user": user} for user in {row["user"] for row in batch} - seen)
+            seen |= {row["user"] for row in batch}
+        return Ran(outputs)
+
+    found, _, _ = verdicts(new, toy, leave_out=left_out)
+    violated = {name for name, finding in found.items() if finding.verdict is Verdict.VIOLATED}
+    assert violated == {"restart"} - {*left_out}
+    assert found["failure"].verdict is Verdict.HOLDS
+    for seed in range(1, 6):  # a restart between rows finds it, with any rows
+        found, _, _ = verdicts(new, toy, Options(questions=("restart",), seed=seed))
+        assert found["restart"].verdict is Verdict.VIOLATED
+
+
+def test_late_rows_come_in_a_batch_that_the_plain_run_has_too():
+    def by_batches(batches):
+        ran = counting(batches)
+        return replace(
+            ran,
+            outputs={
+                0: tuple({"user": r["user"], "n": len(batches)} for b in batches for r in b if millis(r["at"]) >= START)
+            },
+        )
+
+    found, _, _ = verdicts(by_batches, Toy(Facts(columns=("user", "n"))))
+    assert found["batches"].verdict is Verdict.VIOLATED
+    assert found["late"].verdict is Verdict.HOLDS
+    asked = Asking(Toy(), declared(counting), ALL)._asked(1)
+    few = replace(asked, delivery=((asked.data[0],),))  # no closing rows
+    assert {
+        len(run.delivery) for pair in questions.pairs(questions.LATE, few) for run in (pair.plain, pair.varied)
+    } == {2}
+
+
 def test_a_case_of_few_rows_has_late_rows_too():
     asked = Asking(Toy(), declared(counting), ALL)._asked(1)
     for seed in range(20):
