@@ -481,6 +481,8 @@ class Asking:
                     yield from (pair.varied for pair in pairs(question, asked, 0 if self.packed else 1))
 
     def _must(self, ran: Ran) -> None:
+        if ran.refused:
+            raise InvalidSubject(f"subject {self.subject.name}: refused: {ran.error}")
         if ran.error:
             raise InvalidSubject(
                 f"subject {self.subject.name}: the query failed over drawn rows: {ran.error}; if they are rows that "

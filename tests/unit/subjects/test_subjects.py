@@ -688,6 +688,13 @@ def test_runs_of_the_same_micro_batches_keep_their_shape_when_they_are_reduced()
     assert (len(smaller.plain.delivery), smaller.varied.setup.restarts) == (2, (1,))
 
 
+def test_what_an_engine_refuses_is_not_said_to_be_of_the_rows():
+    for refused, says in ((True, "counting: refused: no such thing"), (False, "give --sample")):
+        ran = Ran(error="no such thing", refused=refused)
+        report, _ = ask(Toy(), replace(declared(counting), function=lambda batches, ran=ran: ran), ALL)
+        assert report.error.endswith(says)
+
+
 def test_a_failure_in_more_batches_is_compared_with_a_restart_that_the_plain_run_has():
     asked = Asking(Toy(), declared(counting), ALL)._asked(1)
     for number in range(20):
