@@ -29,6 +29,8 @@ from conformance.subjects.questions import (
     Question,
     Run,
     Seen,
+    itself,
+    layers_of,
     numbers,
     only,
     pairs,
@@ -468,8 +470,8 @@ class Asking:
             self._ahead.begin(_spelled(run, self.packed), partial(self._made, run, self.packed))
 
     def _runs_ahead(self, questions: Sequence[Question], number: int) -> Iterator[Run]:
-        layers = [q for q in questions if q.layer]
-        by_themselves = [q for q in questions if q not in TAKES_NO_RUN and (len(layers) < 2 or not q.layer)]
+        layers = layers_of(questions)
+        by_themselves = [q for q in questions if q not in TAKES_NO_RUN and (len(layers) < 2 or q not in layers)]
         for question in sorted(by_themselves, key=lambda q: not q.first):
             if not question.first and len(layers) > 1:
                 yield from (together(layers, *occasion).varied for occasion in self._occasions(number))
@@ -479,6 +481,8 @@ class Asking:
                     yield from (pair.varied for pair in pairs(question, asked, 0 if self.packed else 1))
 
     def _must(self, ran: Ran) -> None:
+        if ran.refused:
+            raise InvalidSubject(f"subject {self.subject.name}: refused: {ran.error}")
         if ran.error:
             raise InvalidSubject(
                 f"subject {self.subject.name}: the query failed over drawn rows: {ran.error}; if they are rows that "
@@ -551,7 +555,7 @@ class Asking:
     ) -> dict[str, Finding]:
         """The verdicts on questions that one run asks together: they hold, or some of them, isolated, do not. None on a
         question that says more by itself."""
-        layers = [q for q in open_ if q.layer and not found[q.id].left_out]
+        layers = layers_of([q for q in open_ if not found[q.id].left_out])
         done: dict[str, Finding] = {}
         try:
             for question in (q for q in open_ if q.first):
@@ -569,7 +573,7 @@ class Asking:
                         done |= {q.id: _held(found[q.id], cases, rows) for q in layers}
                     break
                 question, others = failing.layers[0], failing.layers[1:]
-                layers = [q for q in layers if q is not question]
+                layers = layers_of([q for q in layers if q is not question])
                 if others or not question.refusable:  # what an engine may refuse is asked by itself
                     asked = _held(found[question.id], cases, rows)
                     done[question.id] = self._violated(question, failing.pair, failing.wrong, asked, others)
@@ -600,7 +604,7 @@ class Asking:
 
     def _tried(self, occasion: Occasion, layers: Sequence[Question]) -> tuple[Together | None, int, int]:
         self._check_time()
-        pair = together(layers, *occasion)
+        pair = together(layers_of(layers) or layers, *occasion)
         wrong, cases, rows = self._failures(replace(layers[0], judge=same, refusable=False), pair)
         return Together(tuple(layers), pair, wrong) if wrong else None, cases, rows
 
@@ -646,6 +650,8 @@ class Asking:
         if not asked_again and not question.of_runs and not self._repeats(pair.plain, self.packed):
             return replace(before, verdict=Verdict.NOT_ASKED, cases=0, rows=0, why=MEND)
         self.say(f"{question.id}: fails; reducing")
+        if others:  # their changes are no part of what is fair to the first
+            question = replace(question, fair=itself)
         pair, why = self._reduced(question, pair, wrong)
         why = self._what_of_the_state(pair) + why
         if others:
@@ -738,7 +744,8 @@ class Asking:
                 pair, [nr for nr in numbers(pair) if nr not in kept]
             )  # and no micro-batch that has no row any more
             smallest = small if first([small]) else self._alone_at_last(question, pair, first, list(wrong))
-        smallest = plainer(smallest, self.subject, first, inputs)
+        smallest = plainer(question.fair(smallest, self.subject.keys), self.subject, first, inputs)
+        smallest = question.fair(smallest, self.subject.keys)
         shown = replace(smallest, plain=self._closed(smallest.plain), varied=self._closed(smallest.varied))
         why = self._fails(question, smallest) or why
         together = len({row.case for row in rows_in(smallest.varied.delivery) if row.case >= 0})
@@ -789,6 +796,7 @@ class Asking:
 
     def _fails(self, question: Question, pair: Pair) -> str:
         """What is wrong with a pair by itself, "" for nothing."""
+        pair = question.fair(pair, self.subject.keys)
         plain = self._run(self._closed(pair.plain), packed=False)
         varied = plain if question in TAKES_NO_RUN else self._run(self._closed(pair.varied), packed=False, anew=True)
         try:
@@ -801,7 +809,8 @@ class Asking:
         """The smallest of some pairs of one shape that fails; all of them share two runs, each as a case of its own."""
         if not candidates or self._left() <= 0:
             return None
-        numbered = [(number, _as_case(pair, number)) for number, pair in enumerate(candidates)]
+        keys = self.subject.keys
+        numbered = [(number, _as_case(question.fair(pair, keys), number)) for number, pair in enumerate(candidates)]
         plain = _together([pair.plain for _, pair in numbered])
         varied = _together([pair.varied for _, pair in numbered])
         both = replace(candidates[0], plain=plain, varied=varied)

@@ -17,6 +17,7 @@ from conformance.subjects.rows import (
     Row,
     Span,
     cut,
+    in_batches_of,
     moved_rows,
     other_orders,
     rows_in,
@@ -96,6 +97,17 @@ def same(pair: Pair, plain: Seen, varied: Seen) -> str:
     return difference(plain.rows, varied.rows).words
 
 
+def itself(pair: Pair, keys: Sequence[str]) -> Pair:
+    return pair
+
+
+def in_one_shape(pair: Pair, keys: Sequence[str]) -> Pair:
+    """A pair whose plain run has as many rows of each key in a micro-batch as the varied one, so that nothing but their
+    order differs."""
+    delivery = in_batches_of(pair.varied.delivery, rows_in(pair.plain.delivery), keys)
+    return replace(pair, plain=replace(pair.plain, delivery=delivery))
+
+
 @dataclass(frozen=True)
 class Question:
     """Something that may not change an answer.
@@ -109,6 +121,7 @@ class Question:
         refusable: the engine may refuse the varied run; then the question is not asked.
         first: where it does not hold, no other question says anything.
         layer: it can be asked in one run with other such questions: if all of them together change nothing, none does.
+        fair: a pair in which nothing else differs, made of one whose deliveries may differ in more.
         versions: it is asked of a subject with a previous version, and of no other. A refusal is an answer.
     """
 
@@ -120,6 +133,7 @@ class Question:
     refusable: bool = False
     first: bool = False
     layer: bool = False
+    fair: Callable[[Pair, Sequence[str]], Pair] = itself
     versions: bool = False
 
 
@@ -127,7 +141,7 @@ def together(layers: Sequence[Question], asked: Asked, base: float, last: bool) 
     """A run that changes what some questions change, each what the ones before it made, beside the plain one. What a
     question draws does not depend on the others. ``last``: the run has the last run of each question, not the first;
     a question with one run that is not drawn is in the first alone, if there are others. Raises NotAsked."""
-    now, setup = asked, PLAIN
+    now, setup, plain = asked, PLAIN, Run(asked.delivery)
     for question in layers:
         now = replace(now, random=Random(f"{base}/{last}/{question.id}"))
         first, *more = question.make(now)
@@ -135,15 +149,24 @@ def together(layers: Sequence[Question], asked: Asked, base: float, last: bool) 
             continue
         run = more[-1] if last and more else first
         now, setup = replace(now, delivery=run.delivery), setup.beside(run.setup)
+        if SPLITS not in layers:
+            plain = question.fair(Pair(plain, run), asked.subject.keys).plain
     beside = PLAIN if RESTART in layers else _beside(setup, len(asked.delivery))
-    return Pair(Run(asked.delivery, beside), Run(now.delivery, setup))
+    return Pair(replace(plain, setup=beside), Run(now.delivery, setup))
+
+
+def layers_of(questions: Sequence[Question]) -> list[Question]:
+    """Those of some questions that one run asks together. A failure is compared with a restart at the same place: other
+    micro-batches have no such place, so it is asked beside a restart that changes nothing, or alone."""
+    return [q for q in questions if q.layer and (q is not FAILURE or RESTART in questions)]
 
 
 def pairs(question: Question, asked: Asked, limit: int = 0) -> list[Pair]:
     """The pairs of a question, all of them or so many. Raises NotAsked."""
     about = question.id if question.of_runs else ""
     most = len(asked.delivery)
-    found = [Pair(Run(asked.delivery, _beside(run.setup, most)), run, about) for run in question.make(asked)]
+    made = [Pair(Run(asked.delivery, _beside(run.setup, most)), run, about) for run in question.make(asked)]
+    found = [question.fair(pair, asked.subject.keys) for pair in made]
     return found[:limit] if limit else found
 
 
@@ -189,13 +212,20 @@ def _empty(asked: Asked) -> Iterator[Run]:
     yield Run(tuple(found))
 
 
+def _filled(asked: Asked) -> list[int]:
+    """The micro-batches with rows of cases, at least one. What a row finds of those before it, no closing row tells."""
+    found = [number for number, batch in enumerate(asked.delivery) if any(not row.closing for row in batch)]
+    return found or [0]
+
+
 def _restart(asked: Asked) -> Iterator[Run]:
-    yield Run(asked.delivery, Setup(restarts=(asked.random.randrange(1, max(2, len(asked.delivery) - 1)),)))
+    first, *others = _filled(asked)
+    yield Run(asked.delivery, Setup(restarts=(asked.random.choice(others or [first + 1]),)))
 
 
 def _failure(asked: Asked) -> Iterator[Run]:
-    last = len(asked.delivery) - len(asked.closing) - 1
-    yield Run(asked.delivery, Setup(fails=asked.random.randint(min(1, last), last)))
+    first, *others = _filled(asked)
+    yield Run(asked.delivery, Setup(fails=asked.random.choice(others or [first])))
 
 
 def _time(asked: Asked) -> Iterator[Run]:
@@ -235,7 +265,14 @@ def _late(asked: Asked) -> Iterator[Run]:
     some = [row for row in timed if asked.random.random() < 0.5] or timed
     late = [replace(row, at=asked.span.long_past, nr=row.nr + 1_000_000, late=True) for row in some]
     at = len(asked.delivery) - len(asked.closing)
-    yield Run((*asked.delivery[:at], tuple(late), *asked.delivery[at:]))
+    beside, behind = asked.delivery[at : at + 1], asked.delivery[at + 1 :]
+    yield Run((*asked.delivery[:at], (*late, *(row for batch in beside for row in batch)), *behind))
+
+
+def _without_late(pair: Pair, keys: Sequence[str]) -> Pair:
+    """A pair whose plain run has the same micro-batches, but for the late rows in them."""
+    delivery = tuple(tuple(row for row in batch if not row.late) for batch in pair.varied.delivery)
+    return replace(pair, plain=replace(pair.plain, delivery=delivery))
 
 
 def _dropped(pair: Pair, plain: Seen, varied: Seen) -> str:
@@ -307,7 +344,11 @@ def _goes_on(pair: Pair, plain: Seen, varied: Seen) -> str:
 
 AGAIN = Question("again", "The same rows in the same way, once more, give the same answer.", _again, first=True)
 ORDER = Question(
-    "order", "Rows in another order, none later than the watermark lets in, give the same answer.", _order, layer=True
+    "order",
+    "Rows in another order, none later than the watermark lets in, give the same answer.",
+    _order,
+    layer=True,
+    fair=in_one_shape,
 )
 SPLITS = Question(
     "batches", "The same rows in one micro-batch, or in more of them, give the same answer.", _batches, layer=True
@@ -334,7 +375,9 @@ TIME = Question(
     _time,
     _moved,
 )
-LATE = Question("late", "Rows behind all that the watermark has passed change nothing.", _late, _dropped)
+LATE = Question(
+    "late", "Rows behind all that the watermark has passed change nothing.", _late, _dropped, fair=_without_late
+)
 ONCE = Question("once", "No row is dropped as late that the watermark lets in.", _nothing, _counted, of_runs=True)
 STATE = Question(
     "state", "Once the watermark has passed everything, no state of it is left.", _closing, _bounded_state, of_runs=True

@@ -128,7 +128,7 @@ def _plain(column: Column) -> tuple[Any, ...]:
 
 
 def _fewer_batches(pair: Pair, first: First, inputs: Sequence[str]) -> Pair:
-    # Where both runs had the same micro-batches, something else makes the difference: they keep one shape.
+    # Where both runs had micro-batches of the same sizes, something else makes the difference: they keep one shape.
     together = _shape(pair.plain) == _shape(pair.varied)
     for sides in (("plain", "varied"),) if together else (("plain",), ("varied",)):
         at = 0
@@ -144,6 +144,6 @@ def _fewer_batches(pair: Pair, first: First, inputs: Sequence[str]) -> Pair:
     return pair
 
 
-def _shape(run: Run) -> list[list[int]]:
-    """The numbers of the rows of each micro-batch."""
-    return [[row.nr for row in batch] for batch in run.delivery]
+def _shape(run: Run) -> list[int]:
+    """How many rows each micro-batch has."""
+    return [len(batch) for batch in run.delivery]

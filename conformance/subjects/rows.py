@@ -170,6 +170,20 @@ def other_orders(rows: Sequence[Row], delay: int | None, random: Random) -> tupl
     return sorted(found, key=early), sorted(backwards, key=late)
 
 
+def in_batches_of(other: Delivery, rows: Iterable[Row], keys: Sequence[str]) -> Delivery:
+    """The rows in their order, in the micro-batches of another delivery: each has as many rows of a case and a key as
+    that one. Where both orders keep the watermark's promise, this delivery does, too."""
+
+    def of(row: Row) -> str:
+        return canonical([row.case, *(row.values.get(key) for key in keys)])
+
+    waiting: dict[str, list[Row]] = {}
+    for row in rows:
+        waiting.setdefault(of(row), []).append(row)
+    left = {name: iter(mine) for name, mine in waiting.items()}
+    return tuple(tuple(next(left[of(row)]) for row in batch) for batch in other)
+
+
 # Values
 
 

@@ -24,6 +24,10 @@ STALLED = "exceptions must derive from BaseException"
 
 STALLS = "the bundle-based DirectRunner stalls: rows are held back, such as by a trigger that nothing fires at the end"
 
+LEFT = re.compile(r"Transform node AppliedPTransform\(([^/,]+).* was not replaced as expected", re.DOTALL)
+"""What Beam says where the bundle-based DirectRunner has no way to run a part of a transform (2.77.0): a splittable
+DoFn, for example."""
+
 RAISED = re.compile(r"^(?:\w+\.)*(\w*(?:Error|Exception|Interrupt|Exit)\b.*)$", re.MULTILINE)
 
 
@@ -162,7 +166,7 @@ def _never_set(transform: Any) -> bool:
 
 def lacking(error: BaseException) -> bool:
     """Whether a runner says that it has no such thing: Prism tells so when it is given the pipeline (2.77.0)."""
-    return bool(LACKS.search(_words(error)))
+    return any(said.search(_words(error)) for said in (LACKS, LEFT))
 
 
 def _words(error: BaseException) -> str:
@@ -176,6 +180,8 @@ def cause(subject: Subject, error: BaseException) -> str:
     text = _words(error)
     if found := LACKS.search(text):
         return found[1]
+    if found := LEFT.search(text):
+        return f"the bundle-based DirectRunner does not run {found[1]}"
     if text == STALLED:
         return STALLS
     words = f"{type(error).__name__}: {(text.splitlines() or [''])[0]}".removesuffix(": ")

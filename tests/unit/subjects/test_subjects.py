@@ -36,6 +36,8 @@ from conformance.subjects.releases import between
 from conformance.subjects.rows import (
     START,
     Row,
+    cut,
+    in_batches_of,
     in_time,
     moved,
     other_orders,
@@ -264,6 +266,19 @@ def test_other_orders_keep_the_promise_of_the_watermark():
     assert all(sorted(row.nr for row in order) == list(range(40)) for order in orders)
 
 
+def test_rows_in_the_batches_of_another_order_keep_the_promise_and_are_as_many_of_each_key():
+    rows = [Row({"user": f"u{n % 3}"}, START + 3_000 * n, n % 2, nr=n) for n in range(40)]
+    for seed in range(50):
+        for order in other_orders(rows, 10_000, Random(seed)):
+            varied = cut(order, 4)
+            plain = in_batches_of(varied, rows, ["user"])
+            assert keeps_promise(plain, 10_000)
+            sizes = [[Counter((row.case, row.values["user"]) for row in b) for b in run] for run in (plain, varied)]
+            assert sizes[0] == sizes[1]
+            mine = [row.nr for batch in plain for row in batch if row.case == 0 and row.values["user"] == "u0"]
+            assert mine == sorted(mine)
+
+
 @pytest.mark.parametrize("delay", [10_000, 0, None])
 def test_of_two_rows_of_one_time_each_comes_first_in_one_of_the_orders(delay):
     rows = [Row({}, START + 3_000 * (n // 2), nr=n) for n in range(40)]
@@ -421,6 +436,7 @@ def test_state_that_lives_in_a_batch_is_found_by_other_batches():
 
     found, failing, _ = verdicts(per_batch, Toy(Facts(columns=("user", "n"))))
     assert found["batches"].verdict is Verdict.VIOLATED
+    assert found["order"].verdict is Verdict.HOLDS  # a user has as many rows in each batch
     assert found["late"].why == "no operator keeps state, so none drops what is late"
     pair, _ = failing["batches"]
     assert len([row for batch in pair.varied.delivery for row in batch if not row.closing]) == 2
@@ -682,6 +698,13 @@ def test_runs_of_the_same_micro_batches_keep_their_shape_when_they_are_reduced()
     assert (len(smaller.plain.delivery), smaller.varied.setup.restarts) == (2, (1,))
 
 
+def test_what_an_engine_refuses_is_not_said_to_be_of_the_rows():
+    for refused, says in ((True, "counting: refused: no such thing"), (False, "give --sample")):
+        ran = Ran(error="no such thing", refused=refused)
+        report, _ = ask(Toy(), replace(declared(counting), function=lambda batches, ran=ran: ran), ALL)
+        assert report.error.endswith(says)
+
+
 def test_a_failure_in_more_batches_is_compared_with_a_restart_that_the_plain_run_has():
     asked = Asking(Toy(), declared(counting), ALL)._asked(1)
     for number in range(20):
@@ -694,6 +717,58 @@ def test_a_failure_is_compared_with_a_restart_at_the_same_place():
     [pair] = questions.pairs(questions.FAILURE, asked)
     assert pair.plain.setup == Setup(restarts=(pair.varied.setup.fails,))
     assert all(pair.plain.setup == Setup() for pair in questions.pairs(questions.RESTART, asked))
+
+
+class Restarted(Toy):
+    """Its function is told the micro-batches before which a query begins anew."""
+
+    questions = (questions.ORDER, questions.SPLITS, questions.EMPTY, questions.RESTART, questions.FAILURE)
+
+    def run(self, subject, given, setup):
+        self.anew = {*setup.restarts, *(() if setup.fails is None else (setup.fails,))}
+        return super().run(subject, given, setup)
+
+
+@pytest.mark.parametrize("left_out", [(), ("restart",)])
+def test_a_query_that_a_restart_changes_is_found_by_no_other_question(left_out):
+    """Not by other batches either, where a failure comes at another place."""
+    toy = Restarted(Facts(columns=("user",)))
+
+    def new(batches):
+        seen, outputs = set(), {}
+        for number, batch in enumerate(batches):
+            seen = set() if number in toy.anew else seen
+            outputs[number] = tuple({"user": user} for user in {row["user"] for row in batch} - seen)
+            seen |= {row["user"] for row in batch}
+        return Ran(outputs)
+
+    found, _, _ = verdicts(new, toy, leave_out=left_out)
+    violated = {name for name, finding in found.items() if finding.verdict is Verdict.VIOLATED}
+    assert violated == {"restart"} - {*left_out}
+    assert found["failure"].verdict is Verdict.HOLDS
+    for seed in range(1, 6):  # a restart between rows finds it, with any rows
+        found, _, _ = verdicts(new, toy, Options(questions=("restart",), seed=seed))
+        assert found["restart"].verdict is Verdict.VIOLATED
+
+
+def test_late_rows_come_in_a_batch_that_the_plain_run_has_too():
+    def by_batches(batches):
+        ran = counting(batches)
+        return replace(
+            ran,
+            outputs={
+                0: tuple({"user": r["user"], "n": len(batches)} for b in batches for r in b if millis(r["at"]) >= START)
+            },
+        )
+
+    found, _, _ = verdicts(by_batches, Toy(Facts(columns=("user", "n"))))
+    assert found["batches"].verdict is Verdict.VIOLATED
+    assert found["late"].verdict is Verdict.HOLDS
+    asked = Asking(Toy(), declared(counting), ALL)._asked(1)
+    few = replace(asked, delivery=((asked.data[0],),))  # no closing rows
+    assert {
+        len(run.delivery) for pair in questions.pairs(questions.LATE, few) for run in (pair.plain, pair.varied)
+    } == {2}
 
 
 def test_a_case_of_few_rows_has_late_rows_too():

@@ -149,6 +149,9 @@ def test_what_a_runner_lacks_is_told_from_what_fails():
     of_prism = Call('found 1 uses of features unimplemented:\nunsupported feature "Triggers" set with value x: {\n}')
     mine = subject(**PLAYS)(pairs)
     assert (lacking(of_prism), cause(mine, of_prism)) == (True, "Triggers")
+    splits = "Transform node AppliedPTransform(ParDo(Copies)/Process, _GroupByKeyOnly) was not replaced as expected."
+    says = "the bundle-based DirectRunner does not run ParDo(Copies)"
+    assert (lacking(RuntimeError(splits)), cause(mine, RuntimeError(splits))) == (True, says)
     assert "DirectRunner stalls" in cause(mine, TypeError("exceptions must derive from BaseException"))
     assert (lacking(Call("it is gone")), cause(mine, Call("it is gone"))) == (False, "Call: it is gone")
 
