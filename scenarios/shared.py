@@ -9,8 +9,12 @@ from typing import Any
 
 from conformance.model.equivalence import Equivalence
 from conformance.model.feature import Feature
+from conformance.model.next_version import change_of, ended_well
 from conformance.model.perturbation import RESTART, RESUME, RETRY
+from conformance.model.program import Program
 from conformance.model.scenario import Finding, Guarantee, Observation
+from conformance.model.schedule import Arrival
+from conformance.model.trace import Emission
 
 Predicate = Callable[[Observation], Iterator[Finding]]
 
@@ -47,6 +51,32 @@ def each_once(field: str, told: str) -> Predicate:
             yield times[id] == 1 or f"{id} {told.format(times[id])}"
 
     return predicate
+
+
+def named(run: Observation, field: str) -> Iterator[tuple[Emission, list[Arrival]]]:
+    """(emission, the arrivals of the elements that this field names, in its order)."""
+    arrivals = {arrival.event.id: arrival for arrival in run.arrivals}
+    for emission, found in run.tagged(field):
+        yield emission, [arrivals[id] for id in (found if isinstance(found, list) else [found])]
+
+
+def unless_it_ended(predicate: Predicate, may_refuse: bool = True) -> Predicate:
+    """The predicate of a next version that goes on. One that ended is asked how, and nothing else."""
+
+    @wraps(predicate)
+    def asked(run: Observation) -> Iterator[Finding]:
+        if not (ended := [*run.values("refused"), *run.values("failed")]):
+            yield from predicate(run)
+        else:
+            yield from ended_well(ended) if may_refuse else [f"it went on with nothing: {ended[0]}"]
+
+    return asked
+
+
+def of_change(first: Program, change: str, predicate: Predicate, may_refuse: bool) -> Predicate:
+    """The predicate of a next version that goes on, asked of the cases that are about this change of the first one."""
+    asked = unless_it_ended(predicate, may_refuse)
+    return lambda run: asked(run) if change_of(run.case, first) == change else iter(())
 
 
 def where_the_watermark_moves(predicate: Predicate) -> Predicate:

@@ -7,12 +7,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import ClassVar
 
-from conformance.model.next_version import Versioned, ended_well
+from conformance.model.next_version import Versioned
 from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
 from conformance.model.scenario import Finding, Observation, Source
 from conformance.model.schedule import Event
 from conformance.model.types import Long, Map, String
 from conformance.scenarios.documents import SPARK_TWS
+from conformance.scenarios.shared import unless_it_ended
 from conformance.scenarios.state.next_operators import of_changes
 
 TIMEOUT = of_changes("Any change to the schema of the user-defined state and the type of timeout is not allowed")
@@ -120,22 +121,18 @@ def keys_on_both_sides(run: Observation) -> Iterator[tuple[str, int, bool]]:
             yield key, before, before < len(arrivals)
 
 
+@unless_it_ended
 def refuses_the_list(run: Observation) -> Iterator[Finding]:
     """Exercised by a refusal, and by a key with elements before and after the restart."""
-    if ended := [*run.values("refused"), *run.values("failed")]:
-        yield from ended_well(ended)
-        return
     for key, before, behind in keys_on_both_sides(run):
         if behind:
             yield f"the next version went on without a word: key {key} had a list of {before} elements"
 
 
+@unless_it_ended
 def fires_no_old_timer(run: Observation) -> Iterator[Finding]:
     """Exercised by a refusal, and by a key with elements before the restart. A key with elements behind is asked about
     its count alone: an API with one timeout for a key has it set anew there."""
-    if ended := [*run.values("refused"), *run.values("failed")]:
-        yield from ended_well(ended)
-        return
     begun = run.case.schedule.restart
     for key, before, behind in keys_on_both_sides(run):
         told = [e for e in run.of_key(key) if e.step > begun]
@@ -153,12 +150,10 @@ def fires_no_old_timer(run: Observation) -> Iterator[Finding]:
             )
 
 
+@unless_it_ended
 def keeps_all(run: Observation) -> Iterator[Finding]:
     """Exercised by a refusal, and by a key with elements before the restart: each element behind finds those in the
     list and in the map, once, and the timer of each fires once, behind the restart."""
-    if ended := [*run.values("refused"), *run.values("failed")]:
-        yield from ended_well(ended)
-        return
     begun = run.case.schedule.restart
     for key, before, _ in keys_on_both_sides(run):
         kept = [arrival.event.id for arrival in run.arrivals_by_key[key][:before]]

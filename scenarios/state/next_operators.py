@@ -11,12 +11,13 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from conformance.model.feature import Feature
-from conformance.model.next_version import Versioned, change_of, ended_well
+from conformance.model.next_version import Versioned
 from conformance.model.program import Cell, Emit, FixedWindows, JobKind, Program, State, Timer, Timers, Windowing
 from conformance.model.scenario import Domain, Finding, Observation, Source
 from conformance.model.schedule import Arrival, Event
 from conformance.model.values import Json, canonical
 from conformance.scenarios.documents import SPARK_GUIDE
+from conformance.scenarios.shared import of_change
 from conformance.scenarios.state.next_settings import AROUND, Around
 
 LEFT, RIGHT = "left", "right"
@@ -402,11 +403,6 @@ def goes_on(first: Program, change: str, exchange: Exchange) -> Callable[[Observ
     oracle, foreign = exchange.oracle, exchange.program.foreign
 
     def check(run: Observation) -> Iterator[Finding]:
-        if change_of(run.case, first) != change:
-            return
-        if ended := [*run.values("refused"), *run.values("failed")]:
-            yield from ended_well(ended) if exchange.may_refuse else [f"it went on with nothing: {ended[0]}"]
-            return
         begun = run.case.schedule.restart
         end = run.case.schedule.steps[-1].id
         for key, arrivals in run.arrivals_by_key.items():
@@ -415,7 +411,7 @@ def goes_on(first: Program, change: str, exchange: Exchange) -> Callable[[Observ
                 went_on = f"key {key} has elements on both sides of the restart, and the next version went on"
                 yield went_on if foreign else _unlike(run, key, begun, due) or True
 
-    return check
+    return of_change(first, change, check, exchange.may_refuse)
 
 
 def _unlike(run: Observation, key: str, begun: int, due: list[Due]) -> str:

@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from conformance.model.feature import Feature
-from conformance.model.next_version import Versioned, change_of, ended_well
+from conformance.model.next_version import Versioned
 from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
 from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, Source
 from conformance.model.schedule import Arrival, Event
 from conformance.model.types import Int, Long, Refused, String, Struct, Type, shown
 from conformance.model.values import Json, canonical
 from conformance.scenarios.documents import SPARK_TWS
+from conformance.scenarios.shared import of_change
 from conformance.scenarios.state.damaged_checkpoints import RECOVERY
 from conformance.scenarios.state.next_kinds import ACROSS, KINDS, TIMEOUT
 from conformance.scenarios.state.next_operators import DOMAINS, EXCHANGES, PROGRAMS, of_changes
@@ -351,18 +352,13 @@ def goes_on(change: str, first: Versioned = SUMS) -> Callable[[Observation], Ite
     may_refuse = change in CHANGES and CHANGES[change].may_refuse
 
     def check(run: Observation) -> Iterator[Finding]:
-        if change_of(run.case, first) != change:
-            return
-        if ended := [*run.values("refused"), *run.values("failed")]:
-            yield from ended_well(ended) if may_refuse else [f"it went on with nothing: {ended[0]}"]
-            return
         begun = run.case.schedule.restart
         for key, arrivals in run.arrivals_by_key.items():
             before = sum(arrival.step < begun for arrival in arrivals)
             if 0 < before < len(arrivals):
                 yield from _kept(run, key, arrivals, before, program)
 
-    return check
+    return of_change(first, change, check, may_refuse)
 
 
 def _kept(run: Observation, key: str, arrivals: list[Arrival], before: int, program: Program) -> Iterator[Finding]:

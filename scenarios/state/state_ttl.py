@@ -108,6 +108,12 @@ def writes(done: Operations, what: str) -> Operations:
     return [one for one in done if one.value["did"].startswith(what)]
 
 
+def write_before(done: Operations, written: Emission, what: str) -> Emission | None:
+    """The last write of this kind before another one; that one may have come out twice."""
+    earlier = writes(done[: done.index(written)], what)
+    return earlier[-1] if earlier else None
+
+
 class Look(NamedTuple):
     """A read of something that was written.
 
@@ -174,9 +180,9 @@ def asks(looks: Callable[[Observation], Iterator[Look]], asked: Callable[[Look],
 def values(run: Observation) -> Iterator[Look]:
     for read, done in operations(run):
         if written := writes(done, "write"):
-            before, found = written[-2] if written[1:] else None, read.value["read"]
-            last = written[-1].value["of"]
-            yield Look(read, run, done, written[-1], before, found, last, None, "", f"{found} is read")
+            last, found = written[-1], read.value["read"]
+            before = write_before(done, last, "write")
+            yield Look(read, run, done, last, before, found, last.value["of"], None, "", f"{found} is read")
 
 
 def anew(look: Look) -> bool:
@@ -241,7 +247,8 @@ def entries(run: Observation) -> Iterator[Look]:
     for read, done in operations(run):
         for name in "xy":
             if puts := writes(done, f"put {name}"):
-                before, put = puts[-2] if puts[1:] else None, puts[-1]
+                put = puts[-1]
+                before = write_before(done, put, f"put {name}")
                 found, last = (read.value["found"][name], read.value["read"].get(name)), put.value["of"]
                 told = f"it is read as {found[0]} and {found[1]}"
                 yield Look(read, run, done, put, before, found, (last, last), (None, None), f" the entry {name}", told)

@@ -15,7 +15,7 @@ from conformance.model.scenario import Domain, Finding, Observation, Scenario, S
 from conformance.model.schedule import Arrival, Event
 from conformance.model.trace import Emission
 from conformance.scenarios.documents import DROPPED_AS_LATE
-from conformance.scenarios.shared import about, each_once, survives, where_the_watermark_moves
+from conformance.scenarios.shared import about, each_once, named, survives, where_the_watermark_moves
 
 WINDOW = FixedWindows(size=10_000)
 
@@ -55,16 +55,9 @@ class BatchPerKey(Program):
             state.batch.clear()
 
 
-def batches(run: Observation) -> Iterator[tuple[Emission, list[Arrival]]]:
-    """(emission, the arrivals in its batch, in the order of the batch)."""
-    arrived = {arrival.event.id: arrival for arrival in run.arrivals}
-    for emission, ids in run.tagged("batch"):
-        yield emission, [arrived[event] for event in ids]
-
-
 def batches_in_time(run: Observation) -> Iterator[tuple[Emission, list[Arrival]]]:
     """The batches in which no element came after its window's end."""
-    for emission, batch in batches(run):
+    for emission, batch in named(run, "batch"):
         if not any(map(past_its_end, batch)):
             yield emission, batch
 
@@ -81,12 +74,12 @@ in_exactly_one_batch = each_once("batch", "is in batches {} times")
 
 
 def not_larger_than_the_size(run: Observation) -> Iterator[Finding]:
-    for _, batch in batches(run):
+    for _, batch in named(run, "batch"):
         yield len(batch) <= SIZE or f"{names(batch)} are one batch, the size is {SIZE}"
 
 
 def a_full_batch_comes_out_at_once(run: Observation) -> Iterator[Finding]:
-    for emission, batch in batches(run):
+    for emission, batch in named(run, "batch"):
         if len(batch) == SIZE:
             last = max(arrival.step for arrival in batch)
             yield (
@@ -119,7 +112,7 @@ def one_rest_in_a_window(run: Observation) -> Iterator[Finding]:
 
 def in_order_of_arrival(run: Observation) -> Iterator[Finding]:
     order = {arrival.event.id: number for number, arrival in enumerate(run.arrivals)}
-    for _, batch in batches(run):
+    for _, batch in named(run, "batch"):
         if len(batch) > 1:
             places = [order[arrival.event.id] for arrival in batch]
             yield places == sorted(places) or f"the batch of {names(batch)} is not in the order of their arrival"
@@ -128,7 +121,7 @@ def in_order_of_arrival(run: Observation) -> Iterator[Finding]:
 def keys_do_not_share_a_batch(run: Observation) -> Iterator[Finding]:
     """Exercised where there are several keys."""
     if len(run.arrivals_by_key) > 1:
-        for emission, batch in batches(run):
+        for emission, batch in named(run, "batch"):
             others = [arrival for arrival in batch if arrival.event.key != emission.key]
             yield not others or f"the batch of {names(batch)} is of key {emission.key}, and {names(others)} is not"
 
@@ -137,7 +130,7 @@ def windows_do_not_share_a_batch(run: Observation) -> Iterator[Finding]:
     """Exercised where a key has elements in several windows."""
     for key, arrivals in run.arrivals_by_key.items():
         if len({WINDOW.start(arrival.event.event_time) for arrival in arrivals}) > 1:
-            for emission, batch in batches(run):
+            for emission, batch in named(run, "batch"):
                 if emission.key == key:
                     starts = sorted({WINDOW.start(arrival.event.event_time) for arrival in batch})
                     yield len(starts) == 1 or f"{names(batch)} are one batch, their windows are from {starts}"

@@ -17,9 +17,8 @@ from conformance.model.perturbation import BUNDLINGS, RECOVERIES, RENAMINGS, REO
 from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
 from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
 from conformance.model.schedule import Arrival, Event
-from conformance.model.trace import Emission
 from conformance.scenarios.documents import SCOPED
-from conformance.scenarios.shared import each_once, in_its_step, survives, where_the_watermark_moves
+from conformance.scenarios.shared import each_once, in_its_step, named, survives, where_the_watermark_moves
 from conformance.scenarios.stories.session_timeout import BEAM_SESSIONS, GAP, SPARK_SESSIONS
 
 
@@ -50,13 +49,6 @@ class ClickTrail(Program):
                 state.clicks.add([time, id])
 
 
-def trails(run: Observation) -> Iterator[tuple[Emission, list[Arrival]]]:
-    """(emission, the clicks in its trail, in the order of the trail)."""
-    arrived = {arrival.event.id: arrival for arrival in run.arrivals}
-    for emission, ids in run.tagged("trail"):
-        yield emission, [arrived[id] for id in ids]
-
-
 def names(trail: list[Arrival]) -> str:
     return ", ".join(arrival.event.id for arrival in trail)
 
@@ -66,14 +58,14 @@ in_one_trail = each_once("trail", "is in trails {} times")
 
 def in_order_of_event_time(run: Observation) -> Iterator[Finding]:
     """Exercised where a trail has several clicks."""
-    for _, trail in trails(run):
+    for _, trail in named(run, "trail"):
         if len(trail) > 1:
             times = [arrival.event.event_time for arrival in trail]
             yield times == sorted(times) or f"the trail {names(trail)} has the times {times}"
 
 
 def no_gap_within_a_trail(run: Observation) -> Iterator[Finding]:
-    for _, trail in trails(run):
+    for _, trail in named(run, "trail"):
         in_time = sorted(trail, key=lambda arrival: arrival.event.event_time)
         for one, two in itertools.pairwise(in_time):
             gap = two.event.event_time - one.event.event_time
@@ -81,7 +73,7 @@ def no_gap_within_a_trail(run: Observation) -> Iterator[Finding]:
 
 
 def closer_than_the_gap_share_a_trail(run: Observation) -> Iterator[Finding]:
-    found = {arrival.event.id: number for number, (_, trail) in enumerate(trails(run)) for arrival in trail}
+    found = {arrival.event.id: number for number, (_, trail) in enumerate(named(run, "trail")) for arrival in trail}
     for arrivals in run.arrivals_by_key.values():
         in_time = sorted(arrivals, key=lambda arrival: arrival.event.event_time)
         for one, two in itertools.pairwise(arrival.event for arrival in in_time):
@@ -92,7 +84,7 @@ def closer_than_the_gap_share_a_trail(run: Observation) -> Iterator[Finding]:
 
 @where_the_watermark_moves
 def comes_out_when_the_session_has_ended(run: Observation) -> Iterator[Finding]:
-    for emission, trail in trails(run):
+    for emission, trail in named(run, "trail"):
         end = max(arrival.event.event_time for arrival in trail) + GAP
         yield in_its_step(run, f"the trail {names(trail)}", end, emission.step)
 
@@ -100,7 +92,7 @@ def comes_out_when_the_session_has_ended(run: Observation) -> Iterator[Finding]:
 def users_do_not_share_a_trail(run: Observation) -> Iterator[Finding]:
     """Exercised where there are several users."""
     if len(run.arrivals_by_key) > 1:
-        for emission, trail in trails(run):
+        for emission, trail in named(run, "trail"):
             others = [arrival for arrival in trail if arrival.event.key != emission.key]
             yield not others or f"the trail {names(trail)} is of key {emission.key}, and {names(others)} is not"
 

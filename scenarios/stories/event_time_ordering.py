@@ -16,7 +16,7 @@ from conformance.model.perturbation import BUNDLINGS, FINER, RECOVERIES, RENAMIN
 from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
 from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
 from conformance.model.schedule import Event
-from conformance.scenarios.shared import in_its_step, survives, where_the_watermark_moves
+from conformance.scenarios.shared import in_its_step, named, survives, where_the_watermark_moves
 
 JAVADOC = (
     "https://beam.apache.org/releases/javadoc/current/org/apache/beam/sdk/transforms/DoFn.RequiresTimeSortedInput.html"
@@ -89,10 +89,10 @@ def none_comes_out_twice(run: Observation) -> Iterator[Finding]:
 
 
 def not_before_the_watermark(run: Observation) -> Iterator[Finding]:
-    times = {arrival.event.id: arrival.event.event_time for arrival in run.arrivals}
-    for emission, id in run.tagged("id"):
+    for emission, (arrival,) in named(run, "id"):
+        id, time = arrival.event.id, arrival.event.event_time
         reached = max(a.watermark for a in run.case.schedule.advances if a.id <= emission.step)
-        yield reached >= times[id] or f"{id}, of {times[id]}, came out at the watermark {reached}"
+        yield reached >= time or f"{id}, of {time}, came out at the watermark {reached}"
 
 
 @where_the_watermark_moves

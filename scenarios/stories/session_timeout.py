@@ -18,7 +18,7 @@ from conformance.model.scenario import Domain, Finding, Observation, Scenario, p
 from conformance.model.schedule import Arrival, Event
 from conformance.model.values import Json
 from conformance.scenarios.documents import BEAM_GUIDE, SPARK_GUIDE
-from conformance.scenarios.shared import about, in_its_step, in_order, survives, where_the_watermark_moves
+from conformance.scenarios.shared import about, in_its_step, in_order, named, survives, where_the_watermark_moves
 
 GAP = 10_000
 
@@ -134,17 +134,15 @@ def exactly_the_gap_apart_do_not_share(run: Observation) -> Iterator[Finding]:
 
 @where_the_watermark_moves
 def closes_when_the_watermark_passes(run: Observation) -> Iterator[Finding]:
-    times = {a.event.id: a.event.event_time for a in run.arrivals}
-    for emission, ids in run.tagged("ids"):
-        end = max(times[event] for event in ids) + GAP
-        yield in_its_step(run, f"the session of {', '.join(ids)}", end, emission.step, "closed")
+    for emission, inside in named(run, "ids"):
+        end = max(arrival.event.event_time for arrival in inside) + GAP
+        yield in_its_step(run, f"the session of {', '.join(emission.value['ids'])}", end, emission.step, "closed")
 
 
 def bounds_are_those_of_its_events(run: Observation) -> Iterator[Finding]:
-    times = {a.event.id: a.event.event_time for a in run.arrivals}
-    for session in run.values("ids"):
-        inside = [times[event] for event in session["ids"]]
-        found, wanted = (session["start"], session["end"]), (min(inside), max(inside) + GAP)
+    for emission, inside in named(run, "ids"):
+        session, times = emission.value, [arrival.event.event_time for arrival in inside]
+        found, wanted = (session["start"], session["end"]), (min(times), max(times) + GAP)
         yield found == wanted or (
             f"the session of {', '.join(session['ids'])} came out as {found[0]} to {found[1]}, not {wanted[0]} to "
             f"{wanted[1]}"

@@ -22,6 +22,7 @@ from conformance.model.program import Cell, Emit, FixedWindows, Program, State, 
 from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
 from conformance.model.schedule import Event
 from conformance.scenarios.documents import BEAM_GUIDE, JAVADOC
+from conformance.scenarios.shared import named
 from conformance.scenarios.time.event_time_timers import PAUSE, Debounce
 from conformance.scenarios.time.timer_firing import LONG_AGO
 
@@ -108,20 +109,20 @@ def last_of(event_time: int) -> int:
 
 
 def of_its_element(run: Observation) -> Iterator[Finding]:
-    times = {arrival.event.id: arrival.event.event_time for arrival in run.arrivals}
-    for emission, event in run.tagged("of"):
-        told = emission.event_time
-        yield told == times[event] or f"the output of {event}, whose time is {times[event]}, has the time {told}"
+    for emission, (arrival,) in named(run, "of"):
+        event, told = arrival.event, emission.event_time
+        yield told == event.event_time or (
+            f"the output of {event.id}, whose time is {event.event_time}, has the time {told}"
+        )
 
 
 def _alarms(run: Observation, *values: str) -> Iterator[Finding]:
-    events = {arrival.event.id: arrival.event for arrival in run.arrivals}
-    for emission, name in run.tagged("alarm"):
-        event = events[name]
+    for emission, (arrival,) in named(run, "alarm"):
+        event = arrival.event
         if event.value in values:
             due = alarm_of(event) + (NEXT if emission.value["timer"] == "next" else 0)
             told = emission.event_time
-            yield told == due or f"the output of a timer of {name}, for {due}, has the time {told}"
+            yield told == due or f"the output of a timer of {event.id}, for {due}, has the time {told}"
 
 
 def of_its_timer(run: Observation) -> Iterator[Finding]:

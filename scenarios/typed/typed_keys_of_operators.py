@@ -16,6 +16,7 @@ from conformance.model.perturbation import RECOVERIES
 from conformance.model.program import Cell, Emit, Program, State, Timers
 from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario
 from conformance.model.schedule import Event
+from conformance.scenarios.shared import named
 from conformance.scenarios.stories.stream_join import (
     LEFT,
     RIGHT,
@@ -129,10 +130,10 @@ def under_its_key(of: str) -> Predicate:
     """What came out of an element, or of a row and its partner, has the key of the element."""
 
     def predicate(run: Observation) -> Iterator[Finding]:
-        owner = {arrival.event.id: arrival.event.key for arrival in run.arrivals}
-        for emission, element in run.tagged(of):
-            there = emission.key in forms(owner[element])
-            yield there or f"{element} of the key {owner[element]!r} came out under the key {emission.key[:80]!r}"
+        for emission, (arrival,) in named(run, of):
+            id, key = arrival.event.id, arrival.event.key
+            there = emission.key in forms(key)
+            yield there or f"{id} of the key {key!r} came out under the key {emission.key[:80]!r}"
 
     return predicate
 
