@@ -41,6 +41,7 @@ ARGUMENTS = {
     "prism_order_of_event_time": [[PRISM], ["direct"]],
     "prism_panes_in_no_order": [[PRISM], ["direct"]],
     "prism_sessions": [[PRISM], ["direct"]],
+    "prism_side_input_too_early": [[PRISM], ["direct"]],
     "prism_splits_a_key": [[PRISM], [PRISM, "--experiments=prism_disable_sdf_split"]],
     "prism_state_gone_at_window_end": [[PRISM], ["direct"]],
     "prism_timers_of_one_instant": [[PRISM]],
