@@ -147,7 +147,7 @@ def test_a_claim_is_contradicted_by_a_mutant_of_each_guarantee_that_decides_it(c
     """And not by the reference, which few cases may leave undecided. Where the claim says the opposite of a guarantee,
     the reference contradicts it, and a mutant confirms."""
     for condition in claim.decided_by:
-        says = {answer(claim, mutant_engine(name), [condition]) for name in MUTANTS[condition.scenario]}
+        says = (answer(claim, mutant_engine(name), [condition]) for name in MUTANTS[condition.scenario])
         reference = answer(claim, "reference", [condition])
         if condition.stands:
             assert Answer.CONTRADICTED in says, str(condition)
@@ -161,7 +161,7 @@ def test_a_claim_is_contradicted_by_a_mutant_of_each_guarantee_that_decides_it(c
 def test_what_a_claim_says_may_happen_is_shown_by_a_mutant_of_each_guarantee(claim):
     """And not by the reference: nothing contradicts such a claim."""
     for condition in claim.shown_by:
-        says = {answer(claim, mutant_engine(name), [condition]) for name in MUTANTS[condition.scenario]}
+        says = (answer(claim, mutant_engine(name), [condition]) for name in MUTANTS[condition.scenario])
         assert Answer.CONFIRMED in says, str(condition)
         assert answer(claim, "reference", [condition]) is not Answer.CONFIRMED, str(condition)
 
