@@ -88,7 +88,7 @@ class Confirmer:
         new = [(v, kind) for v, kind in zip(violations, kinds, strict=True) if kind not in stored]
         targets = self._targets.of(new, cases, runs)
         ended = {kind: error for kind, target in targets.items() if (error := error_of(target.begun.case, runs.traces))}
-        owed = owed_to_new(targets, {kind: targets[kind].begun.case for kind in ended}, self._mode)
+        owed = owed_to_new(targets, {kind: targets[kind].begun.case for kind in ended}, self._mode, stored)
         packable = [t for kind, t in targets.items() if owed[kind].reduced and not t.guarantee.accounting]
         self.rounds = reduce(packable, self._rerun.packed)
 

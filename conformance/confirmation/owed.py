@@ -31,7 +31,8 @@ class Known(Enum):
     - CONFIRMED: stored, and failed in each of its runs alone on this engine, version and configuration.
     - STORED: stored, and confirmed elsewhere, or in some of its runs.
     - NEW: found in this run, the first of its guarantee.
-    - FURTHER: found in this run under other perturbations than the first of its guarantee.
+    - FURTHER: found in this run under other perturbations than the first of its guarantee, or than a stored one that
+      fails.
     - ENDED: found in this run; it ends its query, as do cases of ENDED_ALIKE other programs under the same
       perturbations.
     """
@@ -100,10 +101,13 @@ class Kind(tuple[str, str, str]):
     """(scenario, guarantee, perturbation that the failure needs, or ""). Violations of one kind share a witness."""
 
 
-def owed_to_new(kinds: Iterable[Kind], ended: Mapping[Kind, Case], mode: Mode) -> dict[Kind, Owed]:
-    """New kind of failure -> what its witness is owed. ``ended`` has the cases of those that end with an error."""
-    kinds = list(kinds)
-    first = set({kind[:2]: kind for kind in reversed(kinds)}.values())
+def owed_to_new(
+    kinds: Iterable[Kind], ended: Mapping[Kind, Case], mode: Mode, stored: Iterable[Kind] = ()
+) -> dict[Kind, Owed]:
+    """New kind of failure -> what its witness is owed. ``ended`` has the cases of those that end with an error;
+    ``stored`` are the kinds that stored witnesses show."""
+    kinds, shown = list(kinds), {kind[:2] for kind in stored}
+    first = set({kind[:2]: kind for kind in reversed(kinds) if kind[:2] not in shown}.values())
     few, found = FewPrograms(), dict[Kind, Owed]()
     for kind in kinds:
         known = Known.NEW if kind in first else Known.FURTHER

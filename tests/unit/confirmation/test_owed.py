@@ -83,6 +83,13 @@ def test_what_is_new_is_owed_most_for_the_first_of_its_guarantee(mode, wanted):
         assert (owed.packed, owed.trusted, owed.stands) == (False, False, False)
 
 
+@pytest.mark.parametrize("mode", Mode)
+def test_what_a_stored_witness_shows_under_one_change_is_further_under_another(mode):
+    kinds = [Kind(("s", name, "restart")) for name in ("known", "new")]
+    owed = owed_to_new(kinds, {}, mode, [Kind(("s", "known", "shift"))])
+    assert list(owed.values()) == [OWED[Known.FURTHER, mode], OWED[Known.NEW, mode]]
+
+
 def test_a_witness_is_confirmed_here_where_all_its_runs_failed():
     """On one engine, in one version and configuration, with one adapter, whatever the Python."""
     assert confirmed_here(witness(HERE), INFO)
