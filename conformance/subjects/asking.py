@@ -87,6 +87,9 @@ MEND = "the same rows in the same way give another answer: mend that first"
 FAILS = "the query fails: "
 """What is said of a run that ended with an error."""
 
+HINDERED = "the machine hindered a run, not the query; ask again: "
+"""What is said of a run that the machine ended."""
+
 
 class Verdict(Enum):
     """What is said of a question."""
@@ -232,6 +235,8 @@ class Asking:
         """
         try:
             return self._report()
+        except NotAsked as hindered:  # the run that all questions compare with
+            raise InvalidSubject(f"subject {self.subject.name}: {hindered}") from None
         finally:
             self._ahead.close()
 
@@ -453,13 +458,17 @@ class Asking:
         return 0, value
 
     def _run(self, run: Run, packed: bool, anew: bool = False) -> Ran:
-        """What a run answers. It is made once, unless ``anew``: each question compares with the same plain run."""
+        """What a run answers. It is made once, unless ``anew``: each question compares with the same plain run. Raises
+        NotAsked where the machine hinders it."""
         known = _spelled(run, packed)
-        if anew:
-            return self._ahead.taken(known) or self._made(run, packed)
-        if known not in self._kept:
-            self._kept[known] = self._made(run, packed)
-        return self._kept[known]
+        if not anew and known in self._kept:
+            return self._kept[known]
+        ran = (anew and self._ahead.taken(known)) or self._made(run, packed)
+        if ran.hindered:
+            raise NotAsked(HINDERED + ran.error)
+        if not anew:
+            self._kept[known] = ran
+        return ran
 
     def _made(self, run: Run, packed: bool) -> Ran:
         return self.driver.run(self.subject, self._given(run.delivery, packed), run.setup)
@@ -797,9 +806,10 @@ class Asking:
     def _fails(self, question: Question, pair: Pair) -> str:
         """What is wrong with a pair by itself, "" for nothing."""
         pair = question.fair(pair, self.subject.keys)
-        plain = self._run(self._closed(pair.plain), packed=False)
-        varied = plain if question in TAKES_NO_RUN else self._run(self._closed(pair.varied), packed=False, anew=True)
         try:
+            plain = self._run(self._closed(pair.plain), packed=False)
+            takes_none = question in TAKES_NO_RUN
+            varied = plain if takes_none else self._run(self._closed(pair.varied), packed=False, anew=True)
             wrong, _, _ = self._judged(question, pair, plain, varied, packed=False)
         except (NotAsked, Refused):
             return ""

@@ -629,6 +629,18 @@ def test_what_an_engine_says_that_it_has_not_is_not_asked():
     assert (found["empty"].verdict, found["empty"].why) == (Verdict.NOT_ASKED, "refused: no empty batches")
 
 
+def test_what_the_machine_hinders_is_not_asked():
+    def hindered(batches):
+        return counting(batches) if all(batches) else Ran(error="no room", hindered=True)
+
+    found, _, _ = verdicts(hindered)
+    assert found["empty"].verdict is Verdict.NOT_ASKED
+    assert found["empty"].why == "the machine hindered a run, not the query; ask again: no room"
+    assert found["order"].verdict is Verdict.HOLDS
+    report, _ = ask(Toy(), declared(lambda batches: Ran(error="no room", hindered=True)), ALL)
+    assert report.error == "subject <lambda>: the machine hindered a run, not the query; ask again: no room"
+
+
 def test_a_reduced_pair_fails_as_the_whole_one_does():
     """The function takes no null, and an answer that differs is not exchanged for an error."""
     schema = "user string, page string, weight double NOT NULL, price decimal(4,2) NOT NULL, at timestamp"
