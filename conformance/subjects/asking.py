@@ -257,7 +257,7 @@ class Asking:
             number += 1
             open_ = [q for q in self._questions() if found[q.id].verdict is not Verdict.VIOLATED]
             before = dict(found)
-            if self.driver.parallel > 1 and self.options.budget is None:
+            if self.driver.parallel > 1 and self._left() > self._reserved:
                 self._begin_ahead([q for q in open_ if not found[q.id].left_out], number)
             at_once = self._asked_together(open_, found, number)
             for question in open_:

@@ -4,6 +4,7 @@ engine."""
 import itertools
 import json
 import sys
+import threading
 import types
 from collections import Counter
 from dataclasses import replace
@@ -548,6 +549,24 @@ def test_runs_that_begin_ahead_change_no_verdict(first_page):
         assert (found, report.answers) == (expected, as_plain.answers)
         if not first_page:
             assert ahead.runs == plain.runs
+
+
+@pytest.mark.parametrize(("budget", "ahead"), [(1_000, True), (0, False)])
+def test_runs_begin_ahead_with_a_budget_too_while_there_is_any(budget, ahead):
+    class Threads(Toy):
+        parallel = 2
+
+        def run(self, subject, given, setup):
+            threads.add(threading.current_thread() is threading.main_thread())
+            return super().run(subject, given, setup)
+
+    threads = set()
+    clock = itertools.count(0, 100).__next__
+    found = (
+        Asking(Threads(), declared(counting), Options(budget=budget), clock=lambda: float(clock())).report().findings
+    )
+    assert threads == ({True, False} if ahead else {True})
+    assert (found[0].verdict is Verdict.HOLDS) is ahead
 
 
 class Behind(Toy):
