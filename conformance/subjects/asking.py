@@ -189,11 +189,21 @@ class Refused(Exception):
 
 @dataclass(frozen=True)
 class Together:
-    """Changes that together change an answer: the runs, and what is wrong (case -> words)."""
+    """Changes that together change an answer: the runs, and what is wrong (case -> words). ``isolated``: fewer of them
+    were seen to change none."""
 
     layers: tuple[Question, ...]
     pair: Pair
     wrong: Mapping[int, str]
+    isolated: bool = True
+
+    @property
+    def may_be_refused(self) -> bool:
+        """Whether the engine may have refused a change, and did nothing wrong."""
+        if len(self.layers) == 1:
+            return self.layers[0].refusable
+        error = any(_error_in(said) for said in self.wrong.values())
+        return error and not self.isolated and any(question.refusable for question in self.layers)
 
 
 Occasion = tuple[Asked, float, bool]
@@ -583,9 +593,11 @@ class Asking:
                     break
                 question, others = failing.layers[0], failing.layers[1:]
                 layers = layers_of([q for q in layers if q is not question])
-                if others or not question.refusable:  # what an engine may refuse is asked by itself
+                if not failing.may_be_refused:  # that is asked by itself
                     asked = _held(found[question.id], cases, rows)
-                    done[question.id] = self._violated(question, failing.pair, failing.wrong, asked, others)
+                    done[question.id] = self._violated(
+                        question, failing.pair, failing.wrong, asked, others, failing.isolated
+                    )
         except (NotAsked, OutOfTime):
             pass
         return done
@@ -598,18 +610,29 @@ class Asking:
             failing, more_cases, more_rows = self._tried(occasion, layers)
             cases, rows = cases + more_cases, rows + more_rows
             if failing:
-                few = fewest(layers, partial(self._differs, occasion))
-                return self._tried(occasion, few)[0] or failing, cases, rows
+                return self._isolated(occasion, failing), cases, rows
         return None, cases, rows
+
+    def _isolated(self, occasion: Occasion, failing: Together) -> Together:
+        """The fewest changes of some that fail together, or those that were found when the budget was spent."""
+        smallest = [failing]
+
+        def fails(fewer: Sequence[Question]) -> bool:
+            found = self._tried(occasion, fewer)[0]
+            smallest.extend([found] if found else ())
+            return found is not None
+
+        try:
+            fewest(failing.layers, fails)
+        except OutOfTime:
+            return replace(smallest[-1], isolated=False)
+        return smallest[-1]
 
     def _occasions(self, number: int) -> Iterator[Occasion]:
         """The occasions to ask several questions at once in a round: two for each delivery."""
         for asked in self._deliveries(AT_ONCE, number):
             base = asked.random.random()
             yield from ((asked, base, last) for last in (False, True))
-
-    def _differs(self, occasion: Occasion, layers: Sequence[Question]) -> bool:
-        return self._tried(occasion, layers)[0] is not None
 
     def _tried(self, occasion: Occasion, layers: Sequence[Question]) -> tuple[Together | None, int, int]:
         self._check_time()
@@ -653,6 +676,7 @@ class Asking:
         wrong: Mapping[int, str],
         before: Finding,
         others: Sequence[Question] = (),
+        isolated: bool = True,
     ) -> Finding:
         """The verdict on a question that fails, alone or together with others, reduced."""
         asked_again = any(q.first for q in self._questions())
@@ -664,7 +688,8 @@ class Asking:
         pair, why = self._reduced(question, pair, wrong)
         why = self._what_of_the_state(pair) + why
         if others:
-            why = f"together with {' and '.join(q.id for q in others)}, and not alone: {why}"
+            rest = "and not alone" if isolated else "and the budget was spent before one alone was tried"
+            why = f"together with {' and '.join(q.id for q in others)}, {rest}: {why}"
         self.failing[question.id] = pair, why
         return replace(before, verdict=Verdict.VIOLATED, why=why)
 

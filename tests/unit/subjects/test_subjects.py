@@ -601,6 +601,27 @@ def test_what_fails_together_alone_is_isolated():
     assert [*failing] == ["batches"]
 
 
+@pytest.mark.parametrize("refusable", [False, True])
+def test_what_fails_is_told_though_the_budget_is_spent_before_it_is_isolated(refusable):
+    now = [0.0]
+
+    def fails(batches):
+        if len(list(filter(None, batches))) <= 6:
+            return counting(batches)
+        now[0] = 90.0
+        return Ran(error="no such thing") if refusable else Ran({0: ({"user": "c1/a", "n": -1},)})
+
+    toy = Toy()
+    toy.questions = (questions.AGAIN, questions.ORDER, replace(questions.SPLITS, refusable=refusable))
+    asking = Asking(toy, declared(fails), Options(budget=100), clock=lambda: now[0])
+    order = {f.question: f for f in asking.report().findings}["order"]
+    if refusable:  # the engine may have refused it
+        assert (order.verdict, order.why) == (Verdict.NOT_ASKED, "the budget was spent")
+    else:
+        assert order.verdict is Verdict.VIOLATED
+        assert order.why.startswith("together with batches, and the budget was spent before one alone was tried: ")
+
+
 def test_what_failed_before_is_asked_first(tmp_path):
     def first_page(batches):
         return counting(batches, first_page=True)
