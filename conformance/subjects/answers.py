@@ -40,6 +40,7 @@ class Ran:
         stateful: an operator keeps state.
         error: what the run failed with, "" if it ran to its end.
         refused: the engine has no such thing, by its own words, and took no row.
+        hindered: the error is the machine's, and not the query's: no memory, no room, a process that does not come up.
         before: the operators that kept state in the micro-batches whose output is not shown; None if those ran in
             another release, which may name the same operators otherwise.
         operators: those that kept state in the last query.
@@ -52,6 +53,7 @@ class Ran:
     stateful: bool = False
     error: str = ""
     refused: bool = False
+    hindered: bool = False
     before: tuple[str, ...] | None = ()
     operators: tuple[str, ...] = ()
     watermark: int | None = None

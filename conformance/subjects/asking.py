@@ -87,6 +87,9 @@ MEND = "the same rows in the same way give another answer: mend that first"
 FAILS = "the query fails: "
 """What is said of a run that ended with an error."""
 
+HINDERED = "the machine hindered a run, not the query; ask again: "
+"""What is said of a run that the machine ended."""
+
 
 class Verdict(Enum):
     """What is said of a question."""
@@ -186,11 +189,21 @@ class Refused(Exception):
 
 @dataclass(frozen=True)
 class Together:
-    """Changes that together change an answer: the runs, and what is wrong (case -> words)."""
+    """Changes that together change an answer: the runs, and what is wrong (case -> words). ``isolated``: fewer of them
+    were seen to change none."""
 
     layers: tuple[Question, ...]
     pair: Pair
     wrong: Mapping[int, str]
+    isolated: bool = True
+
+    @property
+    def may_be_refused(self) -> bool:
+        """Whether the engine may have refused a change, and did nothing wrong."""
+        if len(self.layers) == 1:
+            return self.layers[0].refusable
+        error = any(_error_in(said) for said in self.wrong.values())
+        return error and not self.isolated and any(question.refusable for question in self.layers)
 
 
 Occasion = tuple[Asked, float, bool]
@@ -232,6 +245,8 @@ class Asking:
         """
         try:
             return self._report()
+        except NotAsked as hindered:  # the run that all questions compare with
+            raise InvalidSubject(f"subject {self.subject.name}: {hindered}") from None
         finally:
             self._ahead.close()
 
@@ -252,7 +267,7 @@ class Asking:
             number += 1
             open_ = [q for q in self._questions() if found[q.id].verdict is not Verdict.VIOLATED]
             before = dict(found)
-            if self.driver.parallel > 1 and self.options.budget is None:
+            if self.driver.parallel > 1 and self._left() > self._reserved:
                 self._begin_ahead([q for q in open_ if not found[q.id].left_out], number)
             at_once = self._asked_together(open_, found, number)
             for question in open_:
@@ -453,13 +468,17 @@ class Asking:
         return 0, value
 
     def _run(self, run: Run, packed: bool, anew: bool = False) -> Ran:
-        """What a run answers. It is made once, unless ``anew``: each question compares with the same plain run."""
+        """What a run answers. It is made once, unless ``anew``: each question compares with the same plain run. Raises
+        NotAsked where the machine hinders it."""
         known = _spelled(run, packed)
-        if anew:
-            return self._ahead.taken(known) or self._made(run, packed)
-        if known not in self._kept:
-            self._kept[known] = self._made(run, packed)
-        return self._kept[known]
+        if not anew and known in self._kept:
+            return self._kept[known]
+        ran = (anew and self._ahead.taken(known)) or self._made(run, packed)
+        if ran.hindered:
+            raise NotAsked(HINDERED + ran.error)
+        if not anew:
+            self._kept[known] = ran
+        return ran
 
     def _made(self, run: Run, packed: bool) -> Ran:
         return self.driver.run(self.subject, self._given(run.delivery, packed), run.setup)
@@ -574,9 +593,11 @@ class Asking:
                     break
                 question, others = failing.layers[0], failing.layers[1:]
                 layers = layers_of([q for q in layers if q is not question])
-                if others or not question.refusable:  # what an engine may refuse is asked by itself
+                if not failing.may_be_refused:  # that is asked by itself
                     asked = _held(found[question.id], cases, rows)
-                    done[question.id] = self._violated(question, failing.pair, failing.wrong, asked, others)
+                    done[question.id] = self._violated(
+                        question, failing.pair, failing.wrong, asked, others, failing.isolated
+                    )
         except (NotAsked, OutOfTime):
             pass
         return done
@@ -589,18 +610,29 @@ class Asking:
             failing, more_cases, more_rows = self._tried(occasion, layers)
             cases, rows = cases + more_cases, rows + more_rows
             if failing:
-                few = fewest(layers, partial(self._differs, occasion))
-                return self._tried(occasion, few)[0] or failing, cases, rows
+                return self._isolated(occasion, failing), cases, rows
         return None, cases, rows
+
+    def _isolated(self, occasion: Occasion, failing: Together) -> Together:
+        """The fewest changes of some that fail together, or those that were found when the budget was spent."""
+        smallest = [failing]
+
+        def fails(fewer: Sequence[Question]) -> bool:
+            found = self._tried(occasion, fewer)[0]
+            smallest.extend([found] if found else ())
+            return found is not None
+
+        try:
+            fewest(failing.layers, fails)
+        except OutOfTime:
+            return replace(smallest[-1], isolated=False)
+        return smallest[-1]
 
     def _occasions(self, number: int) -> Iterator[Occasion]:
         """The occasions to ask several questions at once in a round: two for each delivery."""
         for asked in self._deliveries(AT_ONCE, number):
             base = asked.random.random()
             yield from ((asked, base, last) for last in (False, True))
-
-    def _differs(self, occasion: Occasion, layers: Sequence[Question]) -> bool:
-        return self._tried(occasion, layers)[0] is not None
 
     def _tried(self, occasion: Occasion, layers: Sequence[Question]) -> tuple[Together | None, int, int]:
         self._check_time()
@@ -644,6 +676,7 @@ class Asking:
         wrong: Mapping[int, str],
         before: Finding,
         others: Sequence[Question] = (),
+        isolated: bool = True,
     ) -> Finding:
         """The verdict on a question that fails, alone or together with others, reduced."""
         asked_again = any(q.first for q in self._questions())
@@ -655,7 +688,8 @@ class Asking:
         pair, why = self._reduced(question, pair, wrong)
         why = self._what_of_the_state(pair) + why
         if others:
-            why = f"together with {' and '.join(q.id for q in others)}, and not alone: {why}"
+            rest = "and not alone" if isolated else "and the budget was spent before one alone was tried"
+            why = f"together with {' and '.join(q.id for q in others)}, {rest}: {why}"
         self.failing[question.id] = pair, why
         return replace(before, verdict=Verdict.VIOLATED, why=why)
 
@@ -797,9 +831,10 @@ class Asking:
     def _fails(self, question: Question, pair: Pair) -> str:
         """What is wrong with a pair by itself, "" for nothing."""
         pair = question.fair(pair, self.subject.keys)
-        plain = self._run(self._closed(pair.plain), packed=False)
-        varied = plain if question in TAKES_NO_RUN else self._run(self._closed(pair.varied), packed=False, anew=True)
         try:
+            plain = self._run(self._closed(pair.plain), packed=False)
+            takes_none = question in TAKES_NO_RUN
+            varied = plain if takes_none else self._run(self._closed(pair.varied), packed=False, anew=True)
             wrong, _, _ = self._judged(question, pair, plain, varied, packed=False)
         except (NotAsked, Refused):
             return ""

@@ -125,7 +125,9 @@ def work(request: Request, tell: Callable[[Json], None]) -> None:
                         tell({"report": _report(driver, back, request, clock.next(), tell).to_json()})
                     elif request.next_file:
                         clock.left -= 1
-                except (LookupError, TypeError, ValueError) as error:  # a bug: the others are asked all the same
+                except CannotRun:
+                    raise
+                except Exception as error:  # a bug: the others are asked all the same
                     traceback.print_exc()
                     tell({"cannot": f"{name}: not asked to its end: {type(error).__name__}: {error}; see the log"})
         except CannotRun as error:

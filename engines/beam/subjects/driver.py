@@ -211,14 +211,18 @@ def _inputs(subject: Subject, pipeline: Any, given: Given, setup: Setup, clock: 
 
 
 def _windowed(subject: Subject, of: str, elements: Any) -> Any:
-    """An input in the windows that its subject asks for."""
+    """An input in the windows that its subject asks for. Raises InvalidSubject."""
     import apache_beam as beam
 
     windowing = subject.options.get("windowing")
     if windowing is None:
         return elements
-    into = windowing if isinstance(windowing, beam.PTransform) else beam.WindowInto(windowing)
-    return elements | f"windows {of}" >> into
+    try:
+        into = windowing if isinstance(windowing, beam.PTransform) else beam.WindowInto(windowing)
+        return elements | f"windows {of}" >> into
+    except Exception as error:
+        said = f"the input cannot be put into windowing: {looking.cause(subject, error)}"
+        raise InvalidSubject(f"subject {subject.name}: {said}") from None
 
 
 def _timed(subject: Subject, of: str, row: Json) -> Any:

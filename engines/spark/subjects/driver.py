@@ -20,6 +20,7 @@ from conformance.engines.spark.driving.proof import millis
 from conformance.engines.spark.runtime import releases, running, session
 from conformance.engines.spark.subjects.facts import facts_of
 from conformance.engines.spark.subjects.files import write
+from conformance.engines.spark.subjects.machine import of_the_machine
 from conformance.engines.spark.subjects.questions import CONNECT, QUESTIONS
 from conformance.engines.spark.subjects.sinks import SINKS
 from conformance.engines.spark.subjects.through import unchanged
@@ -110,9 +111,11 @@ class SparkSubjects:
 
     def run(self, subject: Subject, given: Given, setup: Setup) -> Ran:
         ran = self._ran(subject, given, setup)
+        if of_the_machine(ran.error):
+            ran = self._ran(subject, given, setup)
         if ran.error and (how := session.gone()):
             raise CannotRun(how)
-        return ran
+        return replace(ran, hindered=of_the_machine(ran.error))
 
     def _ran(self, subject: Subject, given: Given, setup: Setup) -> Ran:
         folder = Path(tempfile.mkdtemp(prefix="subject-", dir=self._folder))

@@ -4,6 +4,7 @@ engine."""
 import itertools
 import json
 import sys
+import threading
 import types
 from collections import Counter
 from dataclasses import replace
@@ -550,6 +551,24 @@ def test_runs_that_begin_ahead_change_no_verdict(first_page):
             assert ahead.runs == plain.runs
 
 
+@pytest.mark.parametrize(("budget", "ahead"), [(1_000, True), (0, False)])
+def test_runs_begin_ahead_with_a_budget_too_while_there_is_any(budget, ahead):
+    class Threads(Toy):
+        parallel = 2
+
+        def run(self, subject, given, setup):
+            threads.add(threading.current_thread() is threading.main_thread())
+            return super().run(subject, given, setup)
+
+    threads = set()
+    clock = itertools.count(0, 100).__next__
+    found = (
+        Asking(Threads(), declared(counting), Options(budget=budget), clock=lambda: float(clock())).report().findings
+    )
+    assert threads == ({True, False} if ahead else {True})
+    assert (found[0].verdict is Verdict.HOLDS) is ahead
+
+
 class Behind(Toy):
     """Its function is told whether its rows come through another query."""
 
@@ -580,6 +599,27 @@ def test_what_fails_together_alone_is_isolated():
     assert found["batches"].why.startswith("together with empty, and not alone: ")
     assert {found["order"].verdict, found["empty"].verdict} == {Verdict.HOLDS}
     assert [*failing] == ["batches"]
+
+
+@pytest.mark.parametrize("refusable", [False, True])
+def test_what_fails_is_told_though_the_budget_is_spent_before_it_is_isolated(refusable):
+    now = [0.0]
+
+    def fails(batches):
+        if len(list(filter(None, batches))) <= 6:
+            return counting(batches)
+        now[0] = 90.0
+        return Ran(error="no such thing") if refusable else Ran({0: ({"user": "c1/a", "n": -1},)})
+
+    toy = Toy()
+    toy.questions = (questions.AGAIN, questions.ORDER, replace(questions.SPLITS, refusable=refusable))
+    asking = Asking(toy, declared(fails), Options(budget=100), clock=lambda: now[0])
+    order = {f.question: f for f in asking.report().findings}["order"]
+    if refusable:  # the engine may have refused it
+        assert (order.verdict, order.why) == (Verdict.NOT_ASKED, "the budget was spent")
+    else:
+        assert order.verdict is Verdict.VIOLATED
+        assert order.why.startswith("together with batches, and the budget was spent before one alone was tried: ")
 
 
 def test_what_failed_before_is_asked_first(tmp_path):
@@ -627,6 +667,18 @@ def test_what_an_engine_says_that_it_has_not_is_not_asked():
 
     found, _, _ = verdicts(lacks, options=Options(questions=("empty",)))
     assert (found["empty"].verdict, found["empty"].why) == (Verdict.NOT_ASKED, "refused: no empty batches")
+
+
+def test_what_the_machine_hinders_is_not_asked():
+    def hindered(batches):
+        return counting(batches) if all(batches) else Ran(error="no room", hindered=True)
+
+    found, _, _ = verdicts(hindered)
+    assert found["empty"].verdict is Verdict.NOT_ASKED
+    assert found["empty"].why == "the machine hindered a run, not the query; ask again: no room"
+    assert found["order"].verdict is Verdict.HOLDS
+    report, _ = ask(Toy(), declared(lambda batches: Ran(error="no room", hindered=True)), ALL)
+    assert report.error == "subject <lambda>: the machine hindered a run, not the query; ask again: no room"
 
 
 def test_a_reduced_pair_fails_as_the_whole_one_does():
@@ -867,7 +919,7 @@ def test_a_subject_that_the_harness_cannot_ask_leaves_the_others(tmp_path, monke
         open = staticmethod(lambda folder, modules: None)
 
         def run(self, subject, given, setup):
-            return super().run(subject, given, setup) or [][0]
+            return super().run(subject, given, setup) or 1 / 0
 
     (tmp_path / "mine.py").write_text(TWO)
     monkeypatch.setattr(loading, "_asked", ())
@@ -875,7 +927,9 @@ def test_a_subject_that_the_harness_cannot_ask_leaves_the_others(tmp_path, monke
     monkeypatch.setattr(worker, "drivers", lambda: {"toy": Whole(Facts(columns=("user",)))})
     events = []
     worker.work(worker.Request(str(tmp_path / "mine.py")), events.append)
-    assert "broken: not asked to its end: IndexError" in next(told["cannot"] for told in events if "cannot" in told)
+    assert "broken: not asked to its end: ZeroDivisionError" in next(
+        told["cannot"] for told in events if "cannot" in told
+    )
     assert [told["report"]["subject"] for told in events if "report" in told] == ["users"]
 
 

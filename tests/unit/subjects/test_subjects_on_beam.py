@@ -100,6 +100,15 @@ def test_a_pipeline_takes_its_rows_as_an_argument():
     looked(beside)
 
 
+def test_windows_that_cannot_be_made_get_one_line():
+    class NoCoder(FixedWindows):
+        def get_window_coder(self):
+            raise ImportError("no such coder")
+
+    with pytest.raises(InvalidSubject, match=r"cannot be put into windowing: ImportError: no such coder \(test_\S+, l"):
+        looked(pairs, windowing=NoCoder(60))
+
+
 def test_triggers_in_processing_time_are_found():
     def early(first):
         fired = trigger.AfterWatermark(early=trigger.AfterAny(trigger.AfterCount(9), first))

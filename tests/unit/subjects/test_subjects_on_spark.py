@@ -55,3 +55,11 @@ def test_a_client_of_spark_connect_goes_on_where_another_session_began(monkeypat
     monkeypatch.setattr(SparkSubjects, "_streamed", lambda self, mine, spark, folder, *given: where.append(folder))
     driver._as_a_client(tmp_path, itself, [], Setup(begun=1, by=NOBODY))
     assert where == [tmp_path]
+
+
+@pytest.mark.parametrize(("again", "hindered"), [("", False), ("Python worker failed to connect back.", True)])
+def test_what_the_machine_hinders_runs_once_more(monkeypatch, again, hindered):
+    left = ["Python worker failed to connect back.", again]
+    monkeypatch.setattr(SparkSubjects, "_ran", lambda *given: Ran(error=left.pop(0)))
+    ran = SparkSubjects().run(itself, [], Setup())
+    assert (ran.hindered, left) == (hindered, [])
