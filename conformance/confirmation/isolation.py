@@ -152,7 +152,8 @@ def told_apart(
     checked: Checked, cases: Iterable[Case], traces: Traces, scenarios: Iterable[Scenario], known: Known
 ) -> Isolated:
     """What the failures come to by the traces that there are, among them those that an isolation asked for, without
-    another run. A failure is explained where a twin of its base under fewer of its perturbations fails, too."""
+    another run. A failure is explained where a twin of its base under fewer of its perturbations fails, too: of a
+    relation, where the twin fails any relation of the program."""
     beside = {s.id: s.guarantees for s in scenarios}
     guarantees = {(scenario, g.id): g for scenario, mine in beside.items() for g in mine}
     failing = {
@@ -162,6 +163,8 @@ def told_apart(
     }
     twins = grouped((case.base, case) for case in cases if case.base)
     isolated, stopped = Isolated(), _Stopped()
+    unlike = {name for scenario, guarantee, name in failing if guarantees[scenario, guarantee].same_under}
+    """The twins (ids) that fail a relation."""
 
     fewer_fail = {
         failure: [
@@ -183,9 +186,11 @@ def told_apart(
     rest = {failure: against for failure, against in checked.entangled.items() if failure not in found}
     for failure, against in (*found.items(), *taken_apart(rest, isolated)):
         parts, guarantee = under(against), guarantees[failure[:2]]
+        of_others = [t for t in twins[against.case.base] if guarantee.same_under and t.id in unlike]
         explained = (
             explaining(tuple(parts), known.get(failure[:2], ()))
             or any(parts > fewer for fewer in fewer_fail[failure])
+            or any(parts > {*parts_of(twin.perturbation)} for twin in of_others)
             or not (failure in found or speaks_of_all(guarantee, map(factor_of, parts), beside[failure[0]]))
             or stopped.before(against.case, traces)
         )
