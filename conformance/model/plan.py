@@ -101,9 +101,7 @@ def _planned(plan: PlanTwin, schedule: Schedule, random: Random) -> Schedule | N
         return None
     again = plan.restarts and not any(map(begins_a_query, schedule.steps))
     steps = (timeline_changes.restart(schedule, random) if again else schedule).steps[bool(schedule.plans) :]
-    planned = [Plan(0, PLUS.join(sorted({*schedule.plans, plan.id}))), *steps]
-    numbered = steps[0].id == 1 and steps[-1].id == len(steps)
-    return Schedule(tuple(planned)) if numbered else renumbered(planned)
+    return renumbered([Plan(0, PLUS.join(sorted({*schedule.plans, plan.id}))), *steps])
 
 
 def begins_a_query(step: Step) -> bool:

@@ -224,7 +224,7 @@ class Schedule:
 
 def renumbered(steps: Iterable[Step]) -> Schedule:
     """A schedule of these steps with ids 0, 1, 2, …"""
-    return Schedule(tuple(replace(step, id=number) for number, step in enumerate(steps)))
+    return Schedule(tuple(s if s.id == number else replace(s, id=number) for number, s in enumerate(steps)))
 
 
 def _validate(steps: tuple[Step, ...]) -> None:

@@ -15,7 +15,7 @@ from conformance.execution.ask import packs_for
 from conformance.generation.suite import Suite
 from conformance.judgement.batches import cells_asked, evidences
 from conformance.judgement.cell import MatrixCell
-from conformance.judgement.evidence import Runs, Tally, Unjudgeable, gather, puts_to_test, speaks_against
+from conformance.judgement.evidence import Runs, Tally, Traces, Unjudgeable, gather, puts_to_test, speaks_against
 from conformance.judgement.reference import reference_traces, specified
 from conformance.judgement.verdict import conclude, not_expressible
 from conformance.model.case import Case, program_ref
@@ -199,20 +199,26 @@ class Bench:
         of them together, if the relation speaks of all."""
         parts = parts_of(twin.perturbation)
         mine = [part for part in parts if guarantee.is_about(factor_of(part))]
-        if len(mine) == len(parts) or engine.looks_around or self._differs(engine, guarantee, base, mine):
+        if len(mine) == len(parts) or engine.looks_around:
+            return True
+        answered: PackRun = engine.run(Pack((base,)), self._programs)
+
+        def differs(some: Iterable[str]) -> bool:
+            return self._differs(engine, guarantee, base, answered.traces, some)
+
+        if differs(mine):
             return True
         fewer = ([part for part in parts if part != left] for left in parts)
-        return speaks_of_all(guarantee, map(factor_of, parts), self._beside[base.scenario]) and not any(
-            self._differs(engine, guarantee, base, some) for some in fewer
-        )
+        speaks = speaks_of_all(guarantee, map(factor_of, parts), self._beside[base.scenario])
+        return speaks and not any(map(differs, fewer))
 
-    def _differs(self, engine: Any, guarantee: Guarantee, base: Case, parts: Iterable[str]) -> bool:
-        """Whether a mutant breaks a relation under some of the changes of a twin."""
+    def _differs(self, engine: Any, guarantee: Guarantee, base: Case, known: Traces, parts: Iterable[str]) -> bool:
+        """Whether a mutant breaks a relation under some of the changes of a twin. ``known``: what it answers to the
+        base."""
         made = [(self._perturbations[factor_of(part)], level_of(part)) for part in parts]
         if not made or (twin := together(base, made, self._seed)) is None:
             return False
-        pair = [base, twin]
-        traces = {case.id: engine.run(Pack((case,)), self._programs).traces[case.id] for case in pair}
+        traces = {**known, **engine.run(Pack((twin,)), self._programs).traces}
         with suppress(Unjudgeable):
             return bool(speaks_against(self._programs[base.ref], guarantee, base, twin, traces, self._reference))
         return False

@@ -174,6 +174,11 @@ def asks(looks: Callable[[Observation], Iterator[Look]], asked: Callable[[Look],
     return predicate
 
 
+def does_not_prolong(looks: Callable[[Observation], Iterator[Look]], what: str, words: str) -> Predicate:
+    """The predicate that operations of this kind leave a write to expire in its time."""
+    return asks(looks, lambda look: look.prolonged_by(what), words)
+
+
 # A value
 
 
@@ -197,7 +202,7 @@ def after_an_expiry(look: Look) -> bool:
 a_value_is_there = asks(values, lambda look: look.there)
 a_value_is_gone = asks(values, lambda look: look.gone)
 a_write_begins_anew = asks(values, anew, " again")
-a_read_does_not_prolong_a_value = asks(values, lambda look: look.prolonged_by("read"), ", and it was read meanwhile")
+a_read_does_not_prolong_a_value = does_not_prolong(values, "read", ", and it was read meanwhile")
 an_expired_value_is_written_again = asks(values, after_an_expiry, " what had expired")
 
 
@@ -233,9 +238,7 @@ def last_written(run: Observation, appended: Emission, puts: Operations) -> Emis
 
 an_element_is_there = asks(elements, lambda look: look.there)
 an_element_is_gone = asks(elements, lambda look: look.gone)
-an_append_does_not_prolong_others = asks(
-    elements, lambda look: look.prolonged_by("append"), ", and others were appended meanwhile"
-)
+an_append_does_not_prolong_others = does_not_prolong(elements, "append", ", and others were appended meanwhile")
 a_put_begins_anew = asks(elements, lambda look: look.gone_without_it, " again")
 
 
@@ -257,12 +260,8 @@ def entries(run: Observation) -> Iterator[Look]:
 an_entry_is_there = asks(entries, lambda look: look.there)
 an_entry_is_gone = asks(entries, lambda look: look.gone)
 a_put_to_an_entry_begins_anew = asks(entries, anew, " again")
-a_put_does_not_prolong_another_entry = asks(
-    entries, lambda look: look.prolonged_by("put"), ", and another was put meanwhile"
-)
-a_read_does_not_prolong_an_entry = asks(
-    entries, lambda look: look.prolonged_by("read"), ", and the map was read meanwhile"
-)
+a_put_does_not_prolong_another_entry = does_not_prolong(entries, "put", ", and another was put meanwhile")
+a_read_does_not_prolong_an_entry = does_not_prolong(entries, "read", ", and the map was read meanwhile")
 
 
 def nothing_comes_out_of_an_expiry(run: Observation) -> Iterator[Finding]:

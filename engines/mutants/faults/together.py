@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from conformance.engines.case_run import CaseRun, Checkpoint
-from conformance.engines.mutants.registry import bug, bug_of, remembers
+from conformance.engines.mutants.registry import bug, bug_of, family, remembers
 from conformance.engines.mutants.schedules import LastBundle
 from conformance.engines.mutants.typed.epochs import MOST_SECONDS
 from conformance.model.schedule import Advance, Deliver, Event, Partitions
@@ -34,18 +36,33 @@ class _History(LastBundle):
         return isinstance(self.case.schedule.steps[0], Partitions)
 
 
-@bug_of(CaseRun.restart, "a restart of a job that had a failed attempt begins with empty state", _History)
-def state_lost_on_restart_after_a_failure(run: _History) -> None:
-    _History.restart(run)
-    if run.failed:
-        run.state.clear()
+class _Forgets(_History):
+    """A restart loses one thing where something has happened to the job."""
+
+    change: Callable[[_History], bool]
+    of: tuple[str]
+
+    def restart(self) -> None:
+        super().restart()
+        if self.change(self):
+            [lost] = self.of
+            getattr(self, lost).clear()
 
 
-@bug_of(CaseRun.restart, "a restart of a job that had a failed attempt forgets the timers", _History)
-def timers_lost_on_restart_after_a_failure(run: _History) -> None:
-    _History.restart(run)
-    if run.failed:
-        run.timers.clear()
+at_a_restart = family(__name__, _Forgets)
+
+at_a_restart(
+    "StateLostOnRestartAfterAFailure",
+    "a restart of a job that had a failed attempt begins with empty state",
+    lambda run: run.failed,
+    "state",
+)
+at_a_restart(
+    "TimersLostOnRestartAfterAFailure",
+    "a restart of a job that had a failed attempt forgets the timers",
+    lambda run: run.failed,
+    "timers",
+)
 
 
 @bug_of(CaseRun.go_back, "a failed attempt counts in a job that was restarted, and so does the next one", _History)
@@ -54,11 +71,12 @@ def failed_attempt_kept_after_a_restart(run: _History, before: Checkpoint) -> No
         _History.go_back(run, before)
 
 
-@bug_of(CaseRun.restart, "a restart with another number of partitions begins with empty state", _History)
-def state_lost_on_restart_of_partitions(run: _History) -> None:
-    _History.restart(run)
-    if run.repartitioned:
-        run.state.clear()
+at_a_restart(
+    "StateLostOnRestartOfPartitions",
+    "a restart with another number of partitions begins with empty state",
+    lambda run: run.repartitioned,
+    "state",
+)
 
 
 @bug("a failed attempt counts in a job with another number of partitions, and so does the next one")
@@ -75,11 +93,12 @@ def timers_lost_without_data_after_a_restart(run: _History) -> None:
         run.timers.clear()
 
 
-@bug_of(CaseRun.restart, "a restart begins with empty state after a bundle without any element", _History)
-def state_lost_on_restart_without_data(run: _History) -> None:
-    _History.restart(run)
-    if run.idle:
-        run.state.clear()
+at_a_restart(
+    "StateLostOnRestartWithoutData",
+    "a restart begins with empty state after a bundle without any element",
+    lambda run: run.idle,
+    "state",
+)
 
 
 @bug_of(CaseRun.attempt, "an empty bundle of a job that was restarted is the bundle before once more", _History)
@@ -96,11 +115,12 @@ def coalesced_advance_fires_after_a_restart(run: _History, step: Advance) -> Non
         run.settle()
 
 
-@bug_of(CaseRun.restart, "a restart after 2038 forgets the timers", _History)
-def timers_lost_on_restart_after2038(run: _History) -> None:
-    _History.restart(run)
-    if run.watermark >= MOST_SECONDS:
-        run.timers.clear()
+at_a_restart(
+    "TimersLostOnRestartAfter2038",
+    "a restart after 2038 forgets the timers",
+    lambda run: run.watermark >= MOST_SECONDS,
+    "timers",
+)
 
 
 @bug_of(CaseRun.refuses, "a bundle after 2038 that follows an empty one is dropped as late", _History)
