@@ -29,15 +29,15 @@ class Deadline:
 def by_value(infos: Iterable[EngineInfo]) -> tuple[list[EngineInfo], list[EngineInfo]]:
     """Engines in the order of value: those that a run begins with, and the others.
 
-    A run begins with the reference and with what most people use, operators first, since they cost little. Other
+    A run begins with the reference and with what most people use: of that, first the programs of a quick run. Other
     operators follow, then the other engines of programs, which share much with the first ones."""
 
     def begins(info: EngineInfo) -> bool:
         return info.id == "reference" or info.capabilities.common or info.capabilities.quick
 
-    def rank(info: EngineInfo) -> tuple[bool, bool, bool]:
-        can, of_programs = info.capabilities, info.capabilities.native_operator is None
-        return info.id != "reference", of_programs, not can.quick
+    def rank(info: EngineInfo) -> tuple[bool, ...]:
+        can = info.capabilities
+        return info.id != "reference", not (can.common and can.quick), can.native_operator is None, not can.common
 
     ordered = sorted(infos, key=rank)
     return [info for info in ordered if begins(info)], [info for info in ordered if not begins(info)]

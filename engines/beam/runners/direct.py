@@ -86,6 +86,7 @@ CAPABILITIES = Capabilities(
     plans=twins(plans.PLANS),
     plans_together=4,
     quick=True,
+    common=True,
 )
 
 HEARTBEAT = ("", "", "")
