@@ -79,7 +79,7 @@ def _of_several_bundles(case: Case) -> bool:
     return len(schedule.bundles) > 1 and not schedule.waits and not begun
 
 
-def _in_any_order(scenario: Scenario) -> Scenario:
+def in_any_order(scenario: Scenario) -> Scenario:
     """A scenario whose guarantees say nothing of the order of an output: on some operators it is chance."""
     loose = [
         replace(g, alike=Equivalence.SAME_MULTISET) if Equivalence.SAME_MULTISET in IMPLIES[g.alike] else g
@@ -100,7 +100,7 @@ def resume(
     a run, ``options`` describes the rest of it. An engine that fails has no row."""
     there = {row.place: row for row in known if not row.open}
     file = options.out / "cases.parquet"
-    scenarios = tuple(s for scenario in options.scenarios if (s := _in_any_order(surviving(scenario))).guarantees)
+    scenarios = tuple(s for scenario in options.scenarios if (s := in_any_order(surviving(scenario))).guarantees)
     for back, (begun, resumed) in itertools.product((False, True), itertools.permutations(releases, 2)):
         asked = [engine for engine in engines if (engine, begun, resumed, back) not in there]
         if back:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from conformance.comparison.checkpoints import shortest
+from conformance.comparison.checkpoints import in_any_order, shortest
 from conformance.comparison.upgrade import KILLS, surviving
 from conformance.judgement.cell import AS_DRAWN, MatrixCell, Verdict
 from conformance.judgement.coverage import KILLED_AGAIN, kills
@@ -111,7 +111,8 @@ def kill(
         file = place / "cases.parquet"
         place.mkdir(parents=True, exist_ok=True)
         moved = [load_engine(asked[0]).capabilities.plan(plan).perturbation] if plan else []
-        scenarios = tuple(s for each in options.scenarios if (s := surviving(each, (), KILLS, moved)).guarantees)
+        asked_of = (in_any_order(surviving(each, (), KILLS, moved)) for each in options.scenarios)
+        scenarios = tuple(scenario for scenario in asked_of if scenario.guarantees)
         promised = {(scenario.id, guarantee.program) for scenario in scenarios for guarantee in scenario.guarantees}
         cases = [case for case in drawn if (case.scenario, case.program) in promised]
         write_cases(file, _killed(cases, moved, options.seed))
