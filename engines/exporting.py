@@ -8,21 +8,23 @@ from __future__ import annotations
 
 import ast
 import builtins
-import math
+import inspect
 import re
 import textwrap
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from contextlib import suppress
-from datetime import date, datetime
+from datetime import datetime
+from functools import partial
 from typing import Any, NamedTuple
 
+from conformance.engines.folded import folded
 from conformance.engines.shortened import imported, imports, joined, names, shortened
-from conformance.engines.spelled_out import Calls, spelled_out, without_windows
+from conformance.engines.spelled_out import EngineCalls, spelled_out, without_windows
+from conformance.model import types
 from conformance.model.export import CannotExport, Difference, Exportable, rows
 from conformance.model.keys import TypedKey
 from conformance.model.program import FixedWindows
 from conformance.model.schedule import Advance, Deliver, Restart, Step
-from conformance.model.types import shown
 from conformance.model.values import Json, canonical
 from conformance.plugins.inlined import Inlined
 
@@ -34,7 +36,7 @@ STEPS_NOTE = "# The watermark moves to a time (ms since the epoch), or rows arri
 
 RESERVED = frozenset(
     {"CLAIM", "STEPS", "EXPECTED", "OBSERVED", "PROGRAM", "outputs", "run", "elements", "write", "handled"}
-    | {"before", "behind", "KEYS", "NAMES", "KEYED", "Key", "named", "typed", "literal", "handed", "STORE", "DELAY"}
+    | {"before", "behind", "NAMES", "KEYED", "Key", "named", "STORE", "DELAY"}
 )
 
 SHARED = """
@@ -45,10 +47,12 @@ def outputs(callback, subject, *given):
 """
 
 NAMED = """
-def named(key):  # what a key that is none of KEYS is shown as
-    told = canonical(shown(key))
+def named(key):  # a key that has no name is shown as its value
+    told = json.dumps(shown(key), separators=(",", ":"), ensure_ascii=False)
     return NAMES.get(told, told)
 """
+
+MOMENT = re.compile(r"\bdatetime\.fromisoformat\('([^']+)'\)")
 
 IN_ANY_ORDER = "sorted(json.dumps(row, sort_keys=True) for row in rows)"
 IN_ORDER = "{row[0]: [json.dumps(other, sort_keys=True) for other in rows if other[0] == row[0]] for row in rows}"
@@ -110,28 +114,44 @@ class Source(NamedTuple):
         operator: source that defines ``run()``, which gives the rows that come out. It may use PROGRAM, STEPS and
             ``SHARED``.
         calls: what the program's calls are on what ``operator`` hands to it; none where that has the program's methods.
+        moment: the engine's own class of moments, of whose instances ``micros`` is the time; "" for ``datetime``.
     """
 
     needs: str
     imports: Iterable[str]
     used: Collection[Any]
     operator: str
-    calls: Calls | None = None
+    calls: EngineCalls | None = None
+    moment: str = ""
 
 
-def in_place(asked: Exportable, calls: Calls) -> bool:
-    """Whether each call of the program on its cells has an expression among these."""
+def in_place(asked: Exportable, calls: EngineCalls) -> bool:
+    """Whether each call of the program on its cells has an expression among these. Raises CannotExport where one on a
+    cell of a type has none."""
     inlined = Inlined()
     with suppress(CannotExport):
         _add_program(inlined, asked)
-    return spelled_out(inlined.definitions, asked.program, calls) is not None
+    found = spelled_out(_for_case(inlined.definitions, asked), asked.program, calls) is not None
+    if asked.program.types and not found:
+        raise CannotExport(
+            f"witness {asked.witness}: its program does with cells of a type what an export for {asked.engine} does "
+            "not have"
+        )
+    return found
 
 
 def _add_program(inlined: Inlined, asked: Exportable) -> None:
+    for each in asked.uses:
+        inlined.add(each)
     if asked.source:
         inlined.definitions.append(asked.source)
     else:
         inlined.add(type(asked.program))
+
+
+def _for_case(definitions: Iterable[str], asked: Exportable) -> list[str]:
+    """The definitions of a program as they do for the case."""
+    return folded(definitions, [arrival.event.value for arrival in asked.case.schedule.arrivals])
 
 
 def file_of(
@@ -162,7 +182,7 @@ def file_of(
     if program:
         _add_program(inlined, asked)
     keys = asked.typed_keys
-    for each in (*source.used, *((shown, canonical) if keys else ())):
+    for each in (*source.used, *([types.shown] if keys else ())):
         inlined.add(each)
     data = _data(asked)
     shared = (SHARED.replace("[subject.key,", "[named(subject.key),") + NAMED if keys else SHARED) if program else ""
@@ -175,11 +195,16 @@ def file_of(
         word="until now" if asked.observed else "expected",
     )
     parts = [*_parted(shared), *_parted(source.operator), *_parted(test)]
-    definitions = without_windows(inlined.definitions)
+    definitions = _for_case(without_windows(inlined.definitions), asked)
+    if "shown" in inlined.names and "digest" not in repr(data):
+        short = _shown(repr(data), source)
+        definitions = [short if text.startswith("def shown(") else text for text in definitions]
     if source.calls:
         definitions = spelled_out(definitions, asked.program, source.calls) or definitions
     definitions = shortened(definitions, "\n\n".join([made, *parts]), repr(data["STEPS"]))
     body = joined([*(f"{name} = {_listed(value)}" for name, value in data.items()), *definitions, made, *parts])
+    if source.moment:
+        body = MOMENT.sub(partial(_moment, source.moment), body)
     lines = imports((*source.imports, *KEY_IMPORTS, *inlined.imports, "import json"), body)
     fields = [node.annotation for node in ast.walk(ast.parse(body)) if isinstance(node, ast.AnnAssign)]
     later = ["from __future__ import annotations"] * bool(names(*fields) - {*dir(builtins)})
@@ -219,15 +244,8 @@ def _data(asked: Exportable) -> dict[str, Any]:
     if keys := asked.typed_keys:
         kind, values = keys
         told_as = [{canonical(TypedKey(kind, v).spellings[place]): n for n, v in values.items()} for place in (1, 0)]
-        data["KEYS"] = _Source(f"{{{', '.join(f'{n!r}: {_source(v)}' for n, v in values.items())}}}")
         data["NAMES"] = told_as[0] | told_as[1]
     return data
-
-
-class _Source(str):
-    """Source in the place of a value."""
-
-    __repr__ = str.__str__
 
 
 def _parted(text: str) -> list[str]:
@@ -250,17 +268,25 @@ def _listed(value: Any) -> str:
     return "[\n" + "".join(f"    {item!r},\n" for item in value) + "]"
 
 
-def _source(value: Any) -> str:
-    """The source of a key's value."""
-    if isinstance(value, tuple):
-        return f"({', '.join(map(_source, value))},)"
-    if isinstance(value, float) and (math.isnan(value) or math.isinf(value)):
-        return f'float("{value}")'
-    if isinstance(value, datetime):
-        return f"datetime.fromisoformat({value.isoformat()!r})"
-    if isinstance(value, date):
-        return f"date.fromisoformat({value.isoformat()!r})"
-    return repr(value)
+def _shown(data: str, source: Source) -> str:
+    """The source of ``shown`` for the types in the rows of a file. Any other type is shown by its name."""
+    words = {"Number": "Decimal"}
+    if source.moment:
+        words |= {"micros(value)": "value.micros", "datetime": source.moment}
+    text = "def shown(value):\n"
+    for node in ast.parse(inspect.getsource(types._shown)).body[0].body:  # type: ignore[attr-defined]
+        match node:
+            case ast.If(test, [ast.Return(ast.Tuple([kind, found]))]):
+                if any(isinstance(each, ast.Constant) and f"{each.value!r}: " in data for each in ast.walk(kind)):
+                    given = f"{{{ast.unparse(kind)}: {ast.unparse(found)}}}"
+                    text += f"    if {ast.unparse(test)}:\n        return {given}\n"
+            case ast.If() if "pd." in source.operator:
+                text += textwrap.indent(ast.unparse(node), "    ") + "\n"
+    return put_in(text, words) + "    return {type(value).__name__: str(value)}"
+
+
+def _moment(own: str, found: re.Match[str]) -> str:
+    return f"{own}(micros={types.micros(datetime.fromisoformat(found[1]))})"
 
 
 def _plain(text: str) -> str:

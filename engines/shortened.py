@@ -68,6 +68,7 @@ def bound(node: ast.stmt) -> Iterator[str]:
     """The names that a statement binds."""
     if isinstance(node, ast.ClassDef | ast.FunctionDef):
         yield node.name
+        return
     yield from (part.id for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store))
 
 

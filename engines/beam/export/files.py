@@ -11,7 +11,7 @@ from conformance.engines.beam.export import native as export_native
 from conformance.engines.beam.export import types as export_types
 from conformance.engines.beam.export.plans import SOURCES, Around, composed
 from conformance.engines.beam.plans import plans
-from conformance.engines.spelled_out import Calls
+from conformance.engines.spelled_out import Calls, EngineCalls
 from conformance.model.export import CannotExport, Exportable
 from conformance.model.program import Cell, FixedWindows, Program
 from conformance.model.schedule import Plan
@@ -39,19 +39,20 @@ SPECS = {
 """Kind of cell -> the class of ``export_cells`` and the spec of Beam that keep it."""
 
 TYPED = {
-    Cell.VALUE: ("TypedValueCell", "ReadModifyWriteStateSpec"),
-    Cell.BAG: ("TypedBagCell", "BagStateSpec"),
-    Cell.MAP: ("TypedMapCell", "ReadModifyWriteStateSpec"),
+    Cell.VALUE: "ReadModifyWriteStateSpec",
+    Cell.BAG: "BagStateSpec",
+    Cell.MAP: "ReadModifyWriteStateSpec",
 }
-"""The same of cells with a type."""
+"""The spec of cells with a type."""
 
-CALLS: Calls = {
+PLAIN: Calls = {
     (Cell.VALUE, "get"): "(here.read() or [a])[0]",
     (Cell.VALUE, "set"): "here.write((a,))",
     (Cell.COMBINING, "get"): "here.read()",
     (Cell.COMBINING, "add"): "here.add(a)",
     **{(kind, "get"): "list(here.read())" for kind in (Cell.BAG, Cell.SET)},
     **{(kind, "add"): "here.add(a)" for kind in (Cell.BAG, Cell.SET)},
+    (Cell.BAG, "set"): "[here.clear(), *map(here.add, a)]",
     (Cell.MAP, "get"): "(here.read() or {}).get(a, b)",
     (Cell.MAP, "put"): "here.write({**(here.read() or {}), a: b})",
     (Cell.MAP, "remove"): "here.write({k: v for k, v in (here.read() or {}).items() if k != a})",
@@ -62,6 +63,16 @@ CALLS: Calls = {
 }
 """What a program's calls are on Beam's state and timers. A value is boxed, because read() gives None for an empty cell,
 too; a map is a dictionary in a value."""
+
+OF_TYPES: Calls = {
+    **PLAIN,
+    (Cell.VALUE, "get"): "a if (kept := here.read()) is None else kept",
+    (Cell.VALUE, "get()"): "here.read()",
+    (Cell.VALUE, "set"): "here.write(a)",
+}
+"""The same on cells with a type, whose values are not boxed: a coder of a type has no box."""
+
+CALLS = EngineCalls(PLAIN, lambda kind, of: OF_TYPES)
 
 IMPORTS = (
     "import tempfile",
@@ -240,9 +251,8 @@ def _file(name: str, engines: tuple[str, ...], asked: Exportable) -> str:
     around = composed(exporting.plans_of(asked, SOURCES))
     operator, transform = export_native.source_of(asked) if native else (_operator(asked), _applied(asked))
     plain = not native and exporting.in_place(asked, CALLS)
-    kinds = [] if native or plain else [_class(asked.program, cell) for cell in asked.program.cells]
+    kinds = [] if native or plain else [SPECS[kind][0] for kind in asked.program.cells.values()]
     kinds += ["NamedTimers"] if asked.program.timers and not native and not plain else []
-    kinds += ["exchanged", "to_beam", "from_beam"] if asked.typed_keys else []
     return exporting.file_of(
         asked,
         exporting.Source(
@@ -259,22 +269,18 @@ def _file(name: str, engines: tuple[str, ...], asked: Exportable) -> str:
             [getattr(cells, name) for name in dict.fromkeys(kinds)],
             export_types.keys(asked) + "\n" + operator + "\n\n" + _run(asked, runner, around, transform),
             CALLS if plain else None,
+            "Timestamp",
         ),
         (Plan,),
         program=not native,
     )
 
 
-def _class(program: Program, cell: str) -> str:
-    return (TYPED if cell in program.types else SPECS)[program.cells[cell]][0]
-
-
 def _spec(program: Program, cell: str) -> str:
     """The source of a cell's spec."""
-    spec = (TYPED if cell in program.types else SPECS)[program.cells[cell]][1]
-    return (
-        f"{spec}({cell!r}, {export_types.coder(program.types[cell])})" if cell in program.types else spec.format(cell)
-    )
+    if cell not in program.types:
+        return SPECS[program.cells[cell]][1].format(cell)
+    return f"{TYPED[program.cells[cell]]}({cell!r}, {export_types.coder(program.types[cell])})"
 
 
 def _run(asked: Exportable, runner: Runner, around: Around, transform: str) -> str:
@@ -316,7 +322,7 @@ def _operator(asked: Exportable) -> str:
     given += ["timer=beam.DoFn.TimerParam(TIMER)"] if timed else []
     plain = exporting.in_place(asked, CALLS)
     # A cell may have the name of a variable of the operator.
-    classes = {name: "" if plain else _class(asked.program, name) for name in cells}
+    classes = {name: "" if plain else SPECS[kind][0] for name, kind in cells.items()}
     state = ", ".join(
         f"{name}={kind}({name}_state)" if kind else f"{name}={name}_state" for name, kind in classes.items()
     )
@@ -324,7 +330,7 @@ def _operator(asked: Exportable) -> str:
         "{specs}": "\n".join(f"    {spec}" for spec in specs).rstrip(),
         "{state}": f"SimpleNamespace({state})",
         "{timers}": ("timer" if plain else "NamedTimers(timer)") if timed else "None",
-        "{key}": "handed(key)" if asked.typed_keys else "key",
+        "{key}": export_types.handed(asked),
     }
     fire = ["self", "key=beam.DoFn.KeyParam", "tag=beam.DoFn.DynamicTimerTagParam", *given]
     text = OPERATOR.replace("{given}", _signature(["self", "element", *given]))

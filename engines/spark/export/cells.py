@@ -4,11 +4,8 @@ what it needs from here."""
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from typing import Any
-
-from conformance.model.types import Refused
 
 Json = Any
 
@@ -93,88 +90,6 @@ class SetCell(MapCell):
 
     def get(self) -> list[str]:  # type: ignore[override]
         return [key for key, _ in self.items()]
-
-
-def or_refused(method: Any, *given: Any) -> Any:
-    """What a call gives. The one that fails is refused, by the innermost error that its message names."""
-    try:
-        result = method(*given)
-        return list(result) if hasattr(result, "__next__") else result
-    except Exception as error:
-        said = f"{type(error).__name__}: {error}"
-        named = re.findall(r"\b([A-Za-z_]\w*(?:Error|Exception))\b|\[([A-Z][A-Z_.]+)\]", said)
-        raise Refused(next(filter(None, named[-1])), said) from error
-
-
-class TypedValueCell:
-    """ValueState of a type. A struct is a row of several columns, another value is one column."""
-
-    def __init__(self, handle: Any, name: str, schema: str, struct: bool) -> None:
-        self._state, self._struct = self._made(handle, name, schema), struct
-
-    def _made(self, handle: Any, name: str, schema: str) -> Any:
-        return handle.getValueState(name, schema)
-
-    def _row(self, value: Any) -> Any:
-        return value if self._struct else (value,)
-
-    def _value(self, row: Any) -> Any:
-        return row if self._struct else row[0]
-
-    def get(self, default: Any = None) -> Any:
-        stored = or_refused(self._state.get)
-        return default if stored is None else self._value(stored)
-
-    def set(self, value: Any) -> None:
-        or_refused(self._state.update, self._row(value))
-
-    def clear(self) -> None:
-        or_refused(self._state.clear)
-
-
-class TypedBagCell(TypedValueCell):
-    """ListState of a type."""
-
-    def _made(self, handle: Any, name: str, schema: str) -> Any:
-        return handle.getListState(name, schema)
-
-    def add(self, value: Any) -> None:
-        or_refused(self._state.appendValue, self._row(value))
-
-    def set(self, value: Any) -> None:
-        or_refused(self._state.put, [self._row(each) for each in value])
-
-    def get(self, default: Any = None) -> Any:
-        return [self._value(row) for row in or_refused(self._state.get)]
-
-
-class TypedMapCell:
-    """MapState from a type to a type."""
-
-    def __init__(self, handle: Any, name: str, keys: str, values: str, structs: tuple[bool, bool]) -> None:
-        self._state, self._structs = handle.getMapState(name, keys, values), structs
-
-    def _row(self, value: Any, part: int) -> Any:
-        return value if self._structs[part] else (value,)
-
-    def _value(self, row: Any, part: int) -> Any:
-        return row if self._structs[part] else row[0]
-
-    def get(self, key: Any, default: Any = None) -> Any:
-        stored = or_refused(self._state.getValue, self._row(key, 0))
-        return default if stored is None else self._value(stored, 1)
-
-    def put(self, key: Any, value: Any) -> None:
-        or_refused(self._state.updateValue, self._row(key, 0), self._row(value, 1))
-
-    def remove(self, key: Any) -> None:
-        or_refused(self._state.removeKey, self._row(key, 0))
-
-    def items(self) -> list[tuple[Any, Any]]:
-        return [(self._value(key, 0), self._value(value, 1)) for key, value in or_refused(self._state.iterator)]
-
-    def clear(self) -> None:
-        or_refused(self._state.clear)
 
 
 class NamedTimers:

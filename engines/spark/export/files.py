@@ -4,6 +4,7 @@ there with rows or with pandas frames, or as a state function of applyInPandasWi
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from conformance.engines import exporting
 from conformance.engines.spark.export import cells as export_cells
@@ -11,11 +12,11 @@ from conformance.engines.spark.export import groups as export_groups
 from conformance.engines.spark.export import native as export_native
 from conformance.engines.spark.export import query as export_query
 from conformance.engines.spark.state import typed_cells
-from conformance.engines.spelled_out import Calls
-from conformance.model.export import CannotExport, Difference, Exportable, OfSibling
+from conformance.engines.spelled_out import Calls, EngineCalls
+from conformance.model.export import CannotExport, Difference, Exportable, OfSibling, literal
 from conformance.model.program import Cell, FixedWindows, Program
 from conformance.model.schedule import Plan, Restart, Step
-from conformance.model.types import Struct
+from conformance.model.types import Struct, Type
 
 TESTER, SPARK, PANDAS, GROUPS = "spark-tws-tester", "spark-tws", "spark-tws-pandas", export_groups.GROUPS
 NATIVE = export_native.NATIVE
@@ -36,13 +37,6 @@ CELLS = {
     Cell.COMBINING: export_cells.CombiningCell,
 }
 
-TYPED = {
-    Cell.VALUE: export_cells.TypedValueCell,
-    Cell.BAG: export_cells.TypedBagCell,
-    Cell.MAP: export_cells.TypedMapCell,
-}
-"""Of cells with a type."""
-
 HANDLES = {
     Cell.VALUE: "handle.getValueState({!r}, 'v string')",
     Cell.BAG: "handle.getListState({!r}, 'v string')",
@@ -50,13 +44,14 @@ HANDLES = {
     Cell.SET: "handle.getMapState({!r}, 'k string', 'v string')",
     Cell.COMBINING: "handle.getValueState({!r}, 'v string')",
 }
-CALLS: Calls = {
+PLAIN: Calls = {
     (Cell.VALUE, "get"): "json.loads((here.get() or [json.dumps(a)])[0])",
     (Cell.VALUE, "set"): "here.update((json.dumps(a),))",
     (Cell.COMBINING, "get"): "json.loads((here.get() or ['0'])[0])",
     (Cell.COMBINING, "add"): "here.update((json.dumps(json.loads((here.get() or ['0'])[0]) + a),))",
     (Cell.BAG, "get"): "[json.loads(row[0]) for row in here.get()]",
     (Cell.BAG, "add"): "here.appendValue((json.dumps(a),))",
+    (Cell.BAG, "set"): "here.put([(json.dumps(each),) for each in a]) if a else here.clear()",
     (Cell.MAP, "get"): "json.loads((here.getValue((a,)) or [json.dumps(b)])[0])",
     (Cell.MAP, "put"): "here.updateValue((a,), (json.dumps(b),))",
     (Cell.MAP, "remove"): "here.removeKey((a,))",
@@ -65,7 +60,37 @@ CALLS: Calls = {
     (Cell.SET, "add"): "here.updateValue((a,), ('null',))",
     **{(kind, "clear"): "here.clear()" for kind in Cell},
 }
-"""What a program's calls are on the state variables, which hold JSON texts."""
+"""What a program's calls are on the state variables, which hold JSON texts. ListState refuses to be put nothing."""
+
+
+def typed(kind: Cell, of: Type) -> Calls:
+    """What a program's calls are on a state variable of a type. A struct is a row of several columns, another value is
+    one column."""
+    *_, value = structs = [isinstance(part, Struct) for part in typed_cells.parts(of, kind)]
+    first, second, each = (
+        name if struct else f"({name},)"
+        for name, struct in zip(("a", "b", "each"), (structs[0], value, value), strict=True)
+    )
+    row = "row" if value else "row[0]"
+    get, by_key = (
+        f"({read} or {default})" if value else f"({read} or [{default}])[0]"
+        for read, default in (("here.get()", "a"), (f"here.getValue({first})", "b"))
+    )
+    return {
+        (Cell.VALUE, "get"): get,
+        (Cell.VALUE, "set"): f"here.update({first})",
+        (Cell.BAG, "get"): f"[{row} for row in here.get()]",
+        (Cell.BAG, "add"): f"here.appendValue({first})",
+        (Cell.BAG, "set"): f"here.put([{each} for each in a])",
+        (Cell.MAP, "get"): by_key,
+        (Cell.MAP, "put"): f"here.updateValue({first}, {second})",
+        (Cell.MAP, "remove"): f"here.removeKey({first})",
+        (Cell.MAP, "items"): f"[({'key' if structs[0] else 'key[0]'}, {row}) for key, row in here.iterator()]",
+        **{(kind, "clear"): "here.clear()" for kind in Cell},
+    }
+
+
+CALLS = EngineCalls(PLAIN, typed)
 
 IMPORTS = ("from types import SimpleNamespace",)
 PROCESSOR_IMPORTS = ("from pyspark.sql import Row", "from pyspark.sql.streaming import StatefulProcessor")
@@ -125,20 +150,6 @@ def run():
 """
 
 
-TYPED_KEYS = """
-def literal(value):
-    return F.struct(*map(literal, value)) if isinstance(value, tuple) else F.lit(value)
-
-
-def typed():  # the column of the key that a name stands for; a row without one has the first key, in its own group
-    first, *others = ((name, literal(value).cast({type!r})) for name, value in KEYS.items())
-    found = first[1]
-    for name, value in others:
-        found = F.when(F.col("key") == name, value).otherwise(found)
-    return found
-
-"""
-
 PROCESSED = """(
             statefulProcessor=Processor(), outputStructType="row string", outputMode="Append", timeMode="EventTime"
         )"""
@@ -189,7 +200,7 @@ def spark(asked: Exportable) -> str:
     columns, key, handed = '"key"', "key[0]", "row.key"
     keys = asked.typed_keys
     if keys:
-        changes += 'withColumn("beat", F.col("id") == "").withColumn("typed", typed()).'
+        changes += f'withColumn("beat", F.col("id") == "").withColumn("typed", {_typed_key(*keys)}).'
         # A struct is a dictionary in pandas.
         columns, key = (
             '"beat", "typed"',
@@ -202,10 +213,9 @@ def spark(asked: Exportable) -> str:
     else:
         operator, used = _processor(asked, key, FRAMES if frames else ROWS, handed), _used(asked)
     store = export_query.HDFS if asked.engine == GROUPS else export_query.ROCKSDB
-    text = TYPED_KEYS.format(type=typed_cells.ddl(keys[0])) if keys else ""
     grouped = f'{columns}, "window"' if size else columns
     out = f"rows.{changes}groupBy({grouped}).{METHODS[asked.engine]}"
-    text += (
+    text = (
         export_query.batch(out, "json.loads(row.row)", store)
         if batch
         else export_query.stream(asked, out, "*json.loads(row.row)", store)
@@ -225,7 +235,7 @@ def _processor(asked: Exportable, key: str, given: Mapping[str, str] = ROWS, han
     rows = given["row"].format
     text = PROCESSOR.format(
         state=", ".join(
-            f"{name}={HANDLES[kind].format(name) if plain else _cell(program, name)}"
+            f"{name}={_handle(program, name) if plain else f'{CELLS[kind].__name__}(handle, {name!r})'}"
             for name, kind in program.cells.items()
         ),
         timers="NamedTimers(handle)" if program.timers else "None",
@@ -237,27 +247,35 @@ def _processor(asked: Exportable, key: str, given: Mapping[str, str] = ROWS, han
     return text
 
 
-def _class(program: Program, cell: str) -> type:
-    return (TYPED if cell in program.types else CELLS)[program.cells[cell]]
+def _typed_key(kind: Type, values: Mapping[str, Any]) -> str:
+    """The source of the column of the key that a name stands for; a row without one has the first key, in its own
+    group."""
+    (_, found), *others = (
+        (name, f"{_column(value)}.cast({typed_cells.ddl(kind)!r})") for name, value in values.items()
+    )
+    for name, column in others:
+        found = f'F.when(F.col("key") == {name!r}, {column}).otherwise({found})'
+    return found
 
 
-def _cell(program: Program, cell: str) -> str:
-    """The source that makes a cell."""
-    given = ["handle", repr(cell)]
-    if cell in program.types:
-        kind = program.cells[cell]
-        parts = typed_cells.parts(program.types[cell], kind)
-        structs = tuple(isinstance(part, Struct) for part in parts)
-        names = "kv" if kind is Cell.MAP else "v"
-        given += [repr(typed_cells.columns(part, name)) for part, name in zip(parts, names, strict=True)]
-        given.append(repr(structs if kind is Cell.MAP else structs[0]))
-    return f"{_class(program, cell).__name__}({', '.join(given)})"
+def _column(value: Any) -> str:
+    return f"F.struct({', '.join(map(_column, value))})" if isinstance(value, tuple) else f"F.lit({literal(value)})"
+
+
+def _handle(program: Program, cell: str) -> str:
+    """The source of a state variable."""
+    kind = program.cells[cell]
+    if cell not in program.types:
+        return HANDLES[kind].format(cell)
+    parts = zip(typed_cells.parts(program.types[cell], kind), "kv" if kind is Cell.MAP else "v", strict=True)
+    schemas = ", ".join(repr(typed_cells.columns(part, name)) for part, name in parts)
+    return f"{HANDLES[kind].partition('(')[0]}({cell!r}, {schemas})"
 
 
 def _used(asked: Exportable) -> list[type]:
     """The classes that the processor of a program needs."""
     program = asked.program
-    used = [] if exporting.in_place(asked, CALLS) else [_class(program, cell) for cell in program.cells]
+    used: list[type] = [] if exporting.in_place(asked, CALLS) else [CELLS[kind] for kind in program.cells.values()]
     return [*used, export_cells.NamedTimers] if program.timers else used
 
 

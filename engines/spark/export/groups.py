@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 from conformance.engines import exporting
-from conformance.engines.spelled_out import Calls
+from conformance.engines.spelled_out import EngineCalls
 from conformance.model.export import CannotExport, Exportable
 from conformance.model.program import Cell
 
@@ -17,24 +17,26 @@ GROUPS = "spark-fmgws-pandas"
 
 CALL = """applyInPandasWithState(handled, "row string", "state string", "append", "EventTimeTimeout")"""
 
-CALLS: Calls = {
-    (Cell.VALUE, "get"): "json.loads(state.get(cell, json.dumps(a)))",
-    (Cell.VALUE, "set"): "state.update({cell: json.dumps(a)})",
-    (Cell.COMBINING, "get"): "state.get(cell, 0)",
-    (Cell.COMBINING, "add"): "state.update({cell: state.get(cell, 0) + a})",
-    (Cell.BAG, "get"): "list(state.get(cell, []))",
-    (Cell.BAG, "add"): "state.setdefault(cell, []).append(a)",
-    (Cell.BAG, "set"): "state.update({cell: list(a)})",
-    (Cell.MAP, "get"): "state.get(cell, {}).get(a, b)",
-    (Cell.MAP, "put"): "state.setdefault(cell, {}).update({a: b})",
-    (Cell.MAP, "remove"): "state.get(cell, {}).pop(a, None)",
-    (Cell.MAP, "items"): "list(state.get(cell, {}).items())",
-    (Cell.SET, "get"): "list(state.get(cell, {}))",
-    (Cell.SET, "add"): "state.setdefault(cell, {}).update({a: None})",
-    **{(kind, "clear"): "state.pop(cell, None)" for kind in Cell},
-    (None, "set"): "timers.update({f'{a}/{c}': b})",
-    (None, "clear"): "timers.pop(f'{a}/{b}', None)",
-}
+CALLS = EngineCalls(
+    {
+        (Cell.VALUE, "get"): "json.loads(state.get(cell, json.dumps(a)))",
+        (Cell.VALUE, "set"): "state.update({cell: json.dumps(a)})",
+        (Cell.COMBINING, "get"): "state.get(cell, 0)",
+        (Cell.COMBINING, "add"): "state.update({cell: state.get(cell, 0) + a})",
+        (Cell.BAG, "get"): "list(state.get(cell, []))",
+        (Cell.BAG, "add"): "state.setdefault(cell, []).append(a)",
+        (Cell.BAG, "set"): "state.update({cell: list(a)})",
+        (Cell.MAP, "get"): "state.get(cell, {}).get(a, b)",
+        (Cell.MAP, "put"): "state.setdefault(cell, {}).update({a: b})",
+        (Cell.MAP, "remove"): "state.get(cell, {}).pop(a, None)",
+        (Cell.MAP, "items"): "list(state.get(cell, {}).items())",
+        (Cell.SET, "get"): "list(state.get(cell, {}))",
+        (Cell.SET, "add"): "state.setdefault(cell, {}).update({a: None})",
+        **{(kind, "clear"): "state.pop(cell, None)" for kind in Cell},
+        (None, "set"): "timers.update({f'{a}/{c}': b})",
+        (None, "clear"): "timers.pop(f'{a}/{b}', None)",
+    }
+)
 """What a program's calls are on its cells and on the times of its timers, which are in the state of a group as JSON."""
 
 FUNCTION = """
