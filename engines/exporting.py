@@ -12,7 +12,6 @@ import inspect
 import re
 import textwrap
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
-from contextlib import suppress
 from datetime import datetime
 from functools import partial
 from typing import Any, NamedTuple
@@ -125,21 +124,6 @@ class Source(NamedTuple):
     moment: str = ""
 
 
-def in_place(asked: Exportable, calls: EngineCalls) -> bool:
-    """Whether each call of the program on its cells has an expression among these. Raises CannotExport where one on a
-    cell of a type has none."""
-    inlined = Inlined()
-    with suppress(CannotExport):
-        _add_program(inlined, asked)
-    found = spelled_out(_for_case(inlined.definitions, asked), asked.program, calls) is not None
-    if asked.program.types and not found:
-        raise CannotExport(
-            f"witness {asked.witness}: its program does with cells of a type what an export for {asked.engine} does "
-            "not have"
-        )
-    return found
-
-
 def _add_program(inlined: Inlined, asked: Exportable) -> None:
     for each in asked.uses:
         inlined.add(each)
@@ -149,9 +133,22 @@ def _add_program(inlined: Inlined, asked: Exportable) -> None:
         inlined.add(type(asked.program))
 
 
-def _for_case(definitions: Iterable[str], asked: Exportable) -> list[str]:
-    """The definitions of a program as they do for the case."""
-    return folded(definitions, [arrival.event.value for arrival in asked.case.schedule.arrivals])
+def _for_case(definitions: list[str], asked: Exportable, calls: EngineCalls | None) -> list[str]:
+    """The definitions as they do for the case, with the calls of its program as the engine's own.
+
+    Raises:
+        CannotExport: the program uses a cell otherwise than by its name.
+    """
+    values = [arrival.event.value for arrival in asked.case.schedule.arrivals]
+    for apart in (False, True):
+        found = folded(definitions, values, apart=apart)
+        if calls is None:
+            return found
+        if (spelled := spelled_out(found, asked.program, calls)) is not None:
+            return spelled
+    raise CannotExport(
+        f"witness {asked.witness}: its program does with a cell what exports for {asked.engine} do not have"
+    )
 
 
 def file_of(
@@ -195,12 +192,10 @@ def file_of(
         word="until now" if asked.observed else "expected",
     )
     parts = [*_parted(shared), *_parted(source.operator), *_parted(test)]
-    definitions = _for_case(without_windows(inlined.definitions), asked)
+    definitions = _for_case(without_windows(inlined.definitions), asked, source.calls)
     if "shown" in inlined.names and "digest" not in repr(data):
         short = _shown(repr(data), source)
         definitions = [short if text.startswith("def shown(") else text for text in definitions]
-    if source.calls:
-        definitions = spelled_out(definitions, asked.program, source.calls) or definitions
     definitions = shortened(definitions, "\n\n".join([made, *parts]), repr(data["STEPS"]))
     body = joined([*(f"{name} = {_listed(value)}" for name, value in data.items()), *definitions, made, *parts])
     if source.moment:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from conformance.engines.shortened import bound
-from conformance.model.values import Json
+from conformance.model.values import Json, canonical
 
 OPERATIONS: Mapping[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.Eq: operator.eq,
@@ -25,17 +25,24 @@ SHORT = 20
 """A constant of the module whose source is longer keeps its name."""
 
 
-def folded(definitions: Iterable[str], values: Collection[Json]) -> list[str]:
-    """The definitions as they do for events of these ``values`` alone."""
+def folded(definitions: Iterable[str], values: Collection[Json], *, apart: bool = False) -> list[str]:
+    """The definitions as they do for events of these ``values`` alone; ``apart``, with what is done for each of them
+    behind a condition of its own."""
     trees = [ast.parse(text).body[0] for text in dict.fromkeys(definitions)]
     of_module = _assigned(trees)
     counts = Counter(name for tree in trees for name in {*bound(tree)} & {*of_module})
-    change = _Folded(values, {name: value for name, value in of_module.items() if counts[name] == 1})
-    while True:
-        before = [ast.dump(tree) for tree in trees]
-        trees = [ast.fix_missing_locations(change.visit(tree)) for tree in trees]
-        if before == [ast.dump(tree) for tree in trees]:
-            return [ast.unparse(tree) for tree in trees]
+    constants = {name: value for name, value in of_module.items() if counts[name] == 1}
+    if apart:
+        trees = [_Apart(values, constants).visit(tree) for tree in trees]
+    return [ast.unparse(_settled(tree, _Folded(values, constants))) for tree in trees]
+
+
+def _settled(tree: Any, change: ast.NodeTransformer) -> Any:
+    """What is left of a tree once another change changes nothing."""
+    before = ""
+    while before != (before := ast.dump(tree)):
+        tree = ast.fix_missing_locations(change.visit(tree))
+    return tree
 
 
 def _assigned(body: Iterable[ast.stmt]) -> dict[str, ast.expr]:
@@ -49,12 +56,12 @@ def _assigned(body: Iterable[ast.stmt]) -> dict[str, ast.expr]:
                 pairs = [(name, value)]
             case _:
                 continue
-        if all(isinstance(name, ast.Name) and _settled(value) for name, value in pairs):
+        if all(isinstance(name, ast.Name) and _is_short(value) for name, value in pairs):
             found |= {name.id: value for name, value in pairs if isinstance(name, ast.Name)}
     return found
 
 
-def _settled(value: ast.expr) -> bool:
+def _is_short(value: ast.expr) -> bool:
     match value:
         case ast.Constant():
             return len(repr(value.value)) < SHORT
@@ -70,6 +77,18 @@ class _Replaced(ast.NodeTransformer):
     def visit_Name(self, node: ast.Name) -> ast.expr:
         there = isinstance(node.ctx, ast.Load) and node.id in self._names
         return copy.deepcopy(self._names[node.id]) if there else node
+
+
+class _Apart(ast.NodeTransformer):
+    def __init__(self, values: Collection[Json], constants: Mapping[str, ast.expr]) -> None:
+        self._values, self._constants = {canonical(value): value for value in values}.values(), constants
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        if node.name == "on_event":
+            alone = [_settled(copy.deepcopy(node), _Folded([value], self._constants)) for value in self._values]
+            tests = [ast.parse(f"event.value == {value!r}", mode="eval").body for value in self._values]
+            node.body = [ast.If(test, each.body, []) for test, each in zip(tests, alone, strict=True)]
+        return node
 
 
 class _Folded(ast.NodeTransformer):
@@ -110,7 +129,7 @@ class _Folded(ast.NodeTransformer):
     def visit_For(self, node: ast.For) -> Any:
         self.generic_visit(node)
         match node:
-            case ast.For(ast.Name(name), ast.Tuple(parts), body, []) if all(map(_settled, parts)):
+            case ast.For(ast.Name(name), ast.Tuple(parts), body, []) if all(map(_is_short, parts)):
                 return [_Replaced({name: part}).visit(copy.deepcopy(line)) for part in parts for line in body]
         return node
 

@@ -30,13 +30,13 @@ class Runner(NamedTuple):
 
 
 SPECS = {
-    Cell.VALUE: ("ValueCell", "ReadModifyWriteStateSpec({!r}, FastPrimitivesCoder())"),
-    Cell.BAG: ("BagCell", "BagStateSpec({!r}, FastPrimitivesCoder())"),
-    Cell.SET: ("BagCell", "SetStateSpec({!r}, StrUtf8Coder())"),
-    Cell.MAP: ("MapCell", "ReadModifyWriteStateSpec({!r}, FastPrimitivesCoder())"),
-    Cell.COMBINING: ("CombiningCell", "CombiningValueStateSpec({!r}, FastPrimitivesCoder(), sum)"),
+    Cell.VALUE: "ReadModifyWriteStateSpec({!r}, FastPrimitivesCoder())",
+    Cell.BAG: "BagStateSpec({!r}, FastPrimitivesCoder())",
+    Cell.SET: "SetStateSpec({!r}, StrUtf8Coder())",
+    Cell.MAP: "ReadModifyWriteStateSpec({!r}, FastPrimitivesCoder())",
+    Cell.COMBINING: "CombiningValueStateSpec({!r}, FastPrimitivesCoder(), sum)",
 }
-"""Kind of cell -> the class of ``export_cells`` and the spec of Beam that keep it."""
+"""Kind of cell -> the spec of Beam that keeps it."""
 
 TYPED = {
     Cell.VALUE: "ReadModifyWriteStateSpec",
@@ -241,8 +241,6 @@ def bounded(asked: Exportable) -> str:
 
 
 def _file(name: str, engines: tuple[str, ...], asked: Exportable) -> str:
-    from conformance.engines.beam.export import cells
-
     native = export_native.runner_of(asked.engine)
     if (native or asked.engine) not in engines:
         there = ", ".join([*engines, *(f"{begin}NAME" for begin, on in export_native.NATIVE.items() if on in engines)])
@@ -250,9 +248,6 @@ def _file(name: str, engines: tuple[str, ...], asked: Exportable) -> str:
     runner = RUNNERS[native or asked.engine]
     around = composed(exporting.plans_of(asked, SOURCES))
     operator, transform = export_native.source_of(asked) if native else (_operator(asked), _applied(asked))
-    plain = not native and exporting.in_place(asked, CALLS)
-    kinds = [] if native or plain else [SPECS[kind][0] for kind in asked.program.cells.values()]
-    kinds += ["NamedTimers"] if asked.program.timers and not native and not plain else []
     return exporting.file_of(
         asked,
         exporting.Source(
@@ -266,9 +261,9 @@ def _file(name: str, engines: tuple[str, ...], asked: Exportable) -> str:
                 *[export_types.CODERS] * bool(asked.program.types),
                 *export_types.IMPORTS * bool(asked.typed_keys),
             ),
-            [getattr(cells, name) for name in dict.fromkeys(kinds)],
+            (),
             export_types.keys(asked) + "\n" + operator + "\n\n" + _run(asked, runner, around, transform),
-            CALLS if plain else None,
+            None if native else CALLS,
             "Timestamp",
         ),
         (Plan,),
@@ -279,7 +274,7 @@ def _file(name: str, engines: tuple[str, ...], asked: Exportable) -> str:
 def _spec(program: Program, cell: str) -> str:
     """The source of a cell's spec."""
     if cell not in program.types:
-        return SPECS[program.cells[cell]][1].format(cell)
+        return SPECS[program.cells[cell]].format(cell)
     return f"{TYPED[program.cells[cell]]}({cell!r}, {export_types.coder(program.types[cell])})"
 
 
@@ -320,16 +315,12 @@ def _operator(asked: Exportable) -> str:
     specs += ['TIMER = TimerSpec("timer", TimeDomain.WATERMARK)'] if timed else []
     given = ["time=beam.DoFn.TimestampParam", *(f"{name}_state=beam.DoFn.StateParam({name}_spec)" for name in cells)]
     given += ["timer=beam.DoFn.TimerParam(TIMER)"] if timed else []
-    plain = exporting.in_place(asked, CALLS)
     # A cell may have the name of a variable of the operator.
-    classes = {name: "" if plain else SPECS[kind][0] for name, kind in cells.items()}
-    state = ", ".join(
-        f"{name}={kind}({name}_state)" if kind else f"{name}={name}_state" for name, kind in classes.items()
-    )
+    state = ", ".join(f"{name}={name}_state" for name in cells)
     words = {
         "{specs}": "\n".join(f"    {spec}" for spec in specs).rstrip(),
         "{state}": f"SimpleNamespace({state})",
-        "{timers}": ("timer" if plain else "NamedTimers(timer)") if timed else "None",
+        "{timers}": "timer" if timed else "None",
         "{key}": export_types.handed(asked),
     }
     fire = ["self", "key=beam.DoFn.KeyParam", "tag=beam.DoFn.DynamicTimerTagParam", *given]

@@ -29,14 +29,6 @@ IN_PYSPARK = {
 SIBLINGS = {"spark-tws-jvm": (SPARK, PANDAS), "spark-fmgws-jvm": (GROUPS,), "spark-mgws-jvm": (GROUPS,)}
 """Engines of the JVM's API -> those of the same operator in PySpark, the nearest first."""
 
-CELLS = {
-    Cell.VALUE: export_cells.ValueCell,
-    Cell.BAG: export_cells.BagCell,
-    Cell.MAP: export_cells.MapCell,
-    Cell.SET: export_cells.SetCell,
-    Cell.COMBINING: export_cells.CombiningCell,
-}
-
 HANDLES = {
     Cell.VALUE: "handle.getValueState({!r}, 'v string')",
     Cell.BAG: "handle.getListState({!r}, 'v string')",
@@ -174,7 +166,7 @@ def twstester(asked: Exportable) -> str:
     if asked.typed_keys:
         raise CannotExport(f"witness {asked.witness}: its program needs typed keys, which twstester does not have")
     operator = _processor(asked, "key[0][0]" if size else "key[0]")
-    return _file(asked, TESTER_IMPORTS, _used(asked), operator + "\n" + run)
+    return _file(asked, TESTER_IMPORTS, operator + "\n" + run)
 
 
 def spark(asked: Exportable) -> str:
@@ -209,9 +201,9 @@ def spark(asked: Exportable) -> str:
         handed = key
     batch = bool(exporting.plans_of(asked, (BATCH,)))
     if asked.engine == GROUPS:
-        operator, used = export_groups.function(asked, key, handed), export_groups.used(asked)
+        operator = export_groups.function(asked, key, handed)
     else:
-        operator, used = _processor(asked, key, FRAMES if frames else ROWS, handed), _used(asked)
+        operator = _processor(asked, key, FRAMES if frames else ROWS, handed)
     store = export_query.HDFS if asked.engine == GROUPS else export_query.ROCKSDB
     grouped = f'{columns}, "window"' if size else columns
     out = f"rows.{changes}groupBy({grouped}).{METHODS[asked.engine]}"
@@ -221,7 +213,7 @@ def spark(asked: Exportable) -> str:
         else export_query.stream(asked, out, "*json.loads(row.row)", store)
     )
     imports = (*PROCESSOR_IMPORTS, *export_query.IMPORTS, "import pandas as pd")
-    return _file(asked, imports, used, operator + "\n" + text, (Restart, Plan), by_step=not batch)
+    return _file(asked, imports, operator + "\n" + text, (Restart, Plan), by_step=not batch)
 
 
 def _window(asked: Exportable) -> int:
@@ -231,13 +223,10 @@ def _window(asked: Exportable) -> int:
 
 
 def _processor(asked: Exportable, key: str, given: Mapping[str, str] = ROWS, handed: str = "row.key") -> str:
-    program, plain = asked.program, exporting.in_place(asked, CALLS)
+    program = asked.program
     rows = given["row"].format
     text = PROCESSOR.format(
-        state=", ".join(
-            f"{name}={_handle(program, name) if plain else f'{CELLS[kind].__name__}(handle, {name!r})'}"
-            for name, kind in program.cells.items()
-        ),
+        state=", ".join(f"{name}={_handle(program, name)}" for name in program.cells),
         timers="NamedTimers(handle)" if program.timers else "None",
         handed=handed,
         **{**given, "row": rows("PROGRAM.on_event, event")},
@@ -272,24 +261,16 @@ def _handle(program: Program, cell: str) -> str:
     return f"{HANDLES[kind].partition('(')[0]}({cell!r}, {schemas})"
 
 
-def _used(asked: Exportable) -> list[type]:
-    """The classes that the processor of a program needs."""
-    program = asked.program
-    used: list[type] = [] if exporting.in_place(asked, CALLS) else [CELLS[kind] for kind in program.cells.values()]
-    return [*used, export_cells.NamedTimers] if program.timers else used
-
-
 def _file(
     asked: Exportable,
     imports: Iterable[str],
-    used: Iterable[type],
     operator: str,
     others: tuple[type[Step], ...] = (),
     *,
     by_step: bool = False,
 ) -> str:
     needs = export_query.needs(asked) + " pandas pyarrow" * (asked.engine in (PANDAS, GROUPS))
-    there = export_groups.CALLS if asked.engine == GROUPS else CALLS
-    calls = there if exporting.in_place(asked, there) else None
-    source = exporting.Source(needs, (*IMPORTS, *imports), list(dict.fromkeys(used)), operator, calls)
+    calls = export_groups.CALLS if asked.engine == GROUPS else CALLS
+    used = [export_cells.NamedTimers] if "NamedTimers(" in operator else []
+    source = exporting.Source(needs, (*IMPORTS, *imports), used, operator, calls)
     return exporting.file_of(asked, source, others, by_step=by_step)
