@@ -11,6 +11,7 @@ import builtins
 import inspect
 import re
 import textwrap
+from collections import Counter
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
@@ -19,6 +20,7 @@ from typing import Any, NamedTuple
 from conformance.engines.folded import folded
 from conformance.engines.shortened import imported, imports, joined, names, shortened
 from conformance.engines.spelled_out import EngineCalls, spelled_out, without_windows
+from conformance.engines.yielding import yielding
 from conformance.model import types
 from conformance.model.export import CannotExport, Difference, Exportable, rows
 from conformance.model.keys import TypedKey
@@ -38,6 +40,8 @@ RESERVED = frozenset(
     | {"before", "behind", "NAMES", "KEYED", "Key", "named", "STORE", "DELAY"}
 )
 
+CALLBACKS = {"on_event", "on_timer"}
+
 SHARED = """
 def outputs(callback, subject, *given):
     found = []  # rows: key, value, and the event time where the program gives one
@@ -51,6 +55,7 @@ def named(key):  # a key that has no name is shown as its value
     return NAMES.get(told, told)
 """
 
+CALLED = re.compile(r"\boutputs\(PROGRAM\.(\w+), ")
 MOMENT = re.compile(r"\bdatetime\.fromisoformat\('([^']+)'\)")
 
 IN_ANY_ORDER = "sorted(json.dumps(row, sort_keys=True) for row in rows)"
@@ -133,6 +138,24 @@ def _add_program(inlined: Inlined, asked: Exportable) -> None:
         inlined.add(type(asked.program))
 
 
+def sets_one_timer(asked: Exportable) -> bool:
+    """Whether a case has one timer at a time, and does not ask for its name: one event comes, and each callback sets a
+    timer once at most and clears none."""
+    inlined, events = Inlined(), asked.case.schedule.arrivals
+    _add_program(inlined, asked)
+    tree = ast.parse("\n".join(folded(inlined.definitions, [arrival.event.value for arrival in events])))
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    found = Counter(node.name for node in functions for part in ast.walk(node) if _calls(part, "timers", "set"))
+    asks = [part for part in ast.walk(tree) if _calls(part, "timers", "clear") or _calls(part, "timer", "name", "tag")]
+    loops = [part for part in ast.walk(tree) if isinstance(part, ast.For | ast.While | ast.comprehension)]
+    again = [part for loop in loops for part in ast.walk(loop) if _calls(part, "timers", "set")]
+    return len(events) == 1 and {*found.values()} == {1} and not (found.keys() - CALLBACKS or asks or again)
+
+
+def _calls(node: ast.AST, of: str, *names: str) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr in names and ast.unparse(node.value) == of
+
+
 def _for_case(definitions: list[str], asked: Exportable, calls: EngineCalls | None) -> list[str]:
     """The definitions as they do for the case, with the calls of its program as the engine's own.
 
@@ -182,7 +205,7 @@ def file_of(
     for each in (*source.used, *([types.shown] if keys else ())):
         inlined.add(each)
     data = _data(asked)
-    shared = (SHARED.replace("[subject.key,", "[named(subject.key),") + NAMED if keys else SHARED) if program else ""
+    key = "named(subject.key)" if keys else "subject.key"
     made = f"PROGRAM = {type(asked.program).__name__}()" if program else ""
     wanted = "OBSERVED" if asked.observed else "EXPECTED"
     test = TEST.format(
@@ -191,8 +214,12 @@ def file_of(
         wanted=wanted,
         word="until now" if asked.observed else "expected",
     )
-    parts = [*_parted(shared), *_parted(source.operator), *_parted(test)]
-    definitions = _for_case(without_windows(inlined.definitions), asked, source.calls)
+    definitions, operator = _for_case(without_windows(inlined.definitions), asked, source.calls), source.operator
+    if (generators := yielding(definitions, key)) is not None:
+        definitions, operator = generators, CALLED.sub(r"PROGRAM.\1(", operator)
+    elif program:
+        operator = SHARED.replace("subject.key", key) + operator
+    parts = [*_parted(NAMED if keys and program else ""), *_parted(operator), *_parted(test)]
     if "shown" in inlined.names and "digest" not in repr(data):
         short = _shown(repr(data), source)
         definitions = [short if text.startswith("def shown(") else text for text in definitions]

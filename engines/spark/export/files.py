@@ -83,6 +83,7 @@ def typed(kind: Cell, of: Type) -> Calls:
 
 
 CALLS = EngineCalls(PLAIN, typed)
+WITH_ONE_TIMER = EngineCalls({**PLAIN, (None, "set"): "here.registerTimer(b)"}, typed)
 
 IMPORTS = ("from types import SimpleNamespace",)
 PROCESSOR_IMPORTS = ("from pyspark.sql import Row", "from pyspark.sql.streaming import StatefulProcessor")
@@ -107,6 +108,11 @@ EXPIRED = """    def handleExpiredTimer(self, key, timerValues, expiredTimerInfo
         for name, tag in self.given[1].due(time, {first!r}):
             timer = SimpleNamespace(name=name, tag=tag, key={key}, time=time)
             yield from {row}
+"""
+
+ONE_EXPIRED = """    def handleExpiredTimer(self, key, timerValues, expiredTimerInfo):
+        timer = SimpleNamespace(key={key}, time=expiredTimerInfo.getExpiryTimeInMs())
+        yield from {row}
 """
 
 ROWS = {"given": "rows", "ms": "row.ms", "row": "(Row(row=json.dumps(row)) for row in outputs({}, *self.given))"}
@@ -142,9 +148,7 @@ def run():
 """
 
 
-PROCESSED = """(
-            statefulProcessor=Processor(), outputStructType="row string", outputMode="Append", timeMode="EventTime"
-        )"""
+PROCESSED = """(Processor(), "row string", "Append", "EventTime")"""
 
 METHODS = {
     SPARK: f"transformWithState{PROCESSED}",
@@ -223,16 +227,18 @@ def _window(asked: Exportable) -> int:
 
 
 def _processor(asked: Exportable, key: str, given: Mapping[str, str] = ROWS, handed: str = "row.key") -> str:
-    program = asked.program
+    program, alone = asked.program, exporting.sets_one_timer(asked)
     rows = given["row"].format
     text = PROCESSOR.format(
         state=", ".join(f"{name}={_handle(program, name)}" for name in program.cells),
-        timers="NamedTimers(handle)" if program.timers else "None",
+        timers=("handle" if alone else "NamedTimers(handle)") if program.timers else "None",
         handed=handed,
         **{**given, "row": rows("PROGRAM.on_event, event")},
     )
     if program.timers:
-        text += EXPIRED.format(first=program.timers[0], key=key, row=rows("PROGRAM.on_timer, timer"))
+        text += (ONE_EXPIRED if alone else EXPIRED).format(
+            first=program.timers[0], key=key, row=rows("PROGRAM.on_timer, timer")
+        )
     return text
 
 
@@ -270,7 +276,8 @@ def _file(
     by_step: bool = False,
 ) -> str:
     needs = export_query.needs(asked) + " pandas pyarrow" * (asked.engine in (PANDAS, GROUPS))
-    calls = export_groups.CALLS if asked.engine == GROUPS else CALLS
+    calls = export_groups.CALLS if asked.engine == GROUPS else WITH_ONE_TIMER
     used = [export_cells.NamedTimers] if "NamedTimers(" in operator else []
+    calls = CALLS if used else calls
     source = exporting.Source(needs, (*IMPORTS, *imports), used, operator, calls)
     return exporting.file_of(asked, source, others, by_step=by_step)

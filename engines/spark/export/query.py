@@ -32,8 +32,7 @@ def run():
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "in").mkdir()
         rows = spark.readStream.schema("id string, key string, value string, ms long").json(f"{folder}/in")
-        rows = rows.withColumn("event_time", F.timestamp_millis("ms"))
-        rows = rows.withWatermark("event_time", f"{DELAY} milliseconds")
+        rows = rows.withColumn("event_time", F.timestamp_millis("ms")).withWatermark("event_time", f"{DELAY} milliseconds")
         out = {out}
         keep = lambda batch, _: found.extend({row} for row in batch.collect(){shown})
         sink = out.writeStream{mode}.foreachBatch(keep).option("checkpointLocation", f"{folder}/checkpoint")
