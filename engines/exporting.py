@@ -216,7 +216,8 @@ def file_of(
     )
     definitions, operator = _for_case(without_windows(inlined.definitions), asked, source.calls), source.operator
     if (generators := yielding(definitions, key)) is not None:
-        definitions, operator = generators, CALLED.sub(r"PROGRAM.\1(", operator)
+        made, definitions = "", generators
+        operator = CALLED.sub(rf"{type(asked.program).__name__}().\1(", operator)
     elif program:
         operator = SHARED.replace("subject.key", key) + operator
     parts = [*_parted(NAMED if keys and program else ""), *_parted(operator), *_parted(test)]
@@ -224,7 +225,8 @@ def file_of(
         short = _shown(repr(data), source)
         definitions = [short if text.startswith("def shown(") else text for text in definitions]
     definitions = shortened(definitions, "\n\n".join([made, *parts]), repr(data["STEPS"]))
-    body = joined([*(f"{name} = {_listed(value)}" for name, value in data.items()), *definitions, made, *parts])
+    constants = "\n".join(f"{name} = {_listed(value)}" for name, value in data.items())
+    body = joined([constants, *definitions, made, *parts])
     if source.moment:
         body = MOMENT.sub(partial(_moment, source.moment), body)
     lines = imports((*source.imports, *KEY_IMPORTS, *inlined.imports, "import json"), body)
@@ -284,10 +286,15 @@ def _around(plans: Sequence[str]) -> str:
 
 
 def _listed(value: Any) -> str:
-    """A value as source: each item of a long list on a line of its own."""
-    if not isinstance(value, list) or len(repr(value)) < WIDTH - 10:
+    """A value as source: the items of a long list in lines of their own."""
+    if not isinstance(value, list) or len(value) < 2 or len(repr(value)) < WIDTH:
         return repr(value)
-    return "[\n" + "".join(f"    {item!r},\n" for item in value) + "]"
+    lines = [""]
+    for item in map(repr, value):
+        if len(lines[-1]) + len(item) > WIDTH:
+            lines.append("")
+        lines[-1] += f"{item}, "
+    return "[\n" + "".join(f"    {line.strip()}\n" for line in lines if line) + "]"
 
 
 def _shown(data: str, source: Source) -> str:

@@ -10,8 +10,8 @@ SUBJECTS = ("event", "timer")
 
 def yielding(definitions: list[str], key: str) -> list[str] | None:
     """The definitions with what has ``emit`` as its last parameter as a generator: of rows where it has an event or a
-    timer, whose ``key`` is an expression of this ``subject``, else of values. None where ``emit`` is neither called with
-    a value nor handed on by a statement."""
+    timer, whose ``key`` is an expression of this ``subject``, else of values. None where ``emit`` is not used by
+    a statement that calls it with a value or hands it on."""
     trees = [ast.parse(text) for text in definitions]
     functions = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
     change = _Yields(key, {node.name for node in functions if _subject(node)})

@@ -50,14 +50,11 @@ def told(found: Any) -> Json:
     return [told(each) for each in found] if isinstance(found, list) else found
 
 
-def plain(program: Any, case: Case) -> PlainProgram | None:
-    """A program with the cells and timers that a case needs. None where texts are not in the order of their JSON, as
-    reads of maps and sets are put out."""
+def plain(program: Any, case: Case) -> PlainProgram:
+    """A program with the cells and timers that a case needs."""
     texts = dict.fromkeys(arrival.event.value for arrival in case.schedule.arrivals)
     scripts = dict.fromkeys(_scripts(texts))
     calls = [call for text in (*texts, *scripts) for call in parsed(text)]
-    if not program.types and not _in_one_order(calls):
-        return None
     names = {call[0] for call in calls}
     timers = tuple(name for name in program.timers if name in names)
     size = program.windowing.size if isinstance(program.windowing, FixedWindows) else 0
@@ -114,6 +111,7 @@ class _Branches:
         long = any(len(text) > LONG for each in meant for text in _texts(each))
         self._many = any(isinstance(each, list) and len(each) > FEW for each in meant)
         self._show = "shown" if program.types else "told" * long
+        self._sorted = "sorted" if _in_one_order(calls) and not self._show else "ordered"
 
     def of(self, given: str, by: str, text: str) -> str:
         """What is done where ``given`` is this text of calls."""
@@ -157,13 +155,12 @@ class _Branches:
         if what == "twice":
             return f"list({cell}.items()) == list({cell}.items())"
         if what == "items":
-            order = "ordered" if self._program.types else "sorted"
-            return f"{order}([{show('key')}, {show('value')}] for key, value in {cell}.items())"
+            return f"{self._sorted}([{show('key')}, {show('value')}] for key, value in {cell}.items())"
         if kind in (Cell.VALUE, Cell.MAP):
             found = f"{cell}.get({', '.join([*values, *([] if self._program.types else [repr(NOTHING)])])})"
             return found.join(["read(", ")"]) if self._program.types else show(found)
         found = f"{cell}.get()"
         if kind is Cell.COMBINING:
             return found
-        listed = f"[{show('each')} for each in {found}]" if self._show else f"list({found})"
-        return listed.replace("list(", "sorted(", 1) if kind is Cell.SET else f"folded({listed})" * self._many or listed
+        listed = f"[{show('each')} for each in {found}]" if self._show else found
+        return f"{self._sorted}({listed})" if kind is Cell.SET else f"folded({listed})" if self._many else listed

@@ -18,12 +18,15 @@ from conformance.model.schedule import Plan
 
 
 class Runner(NamedTuple):
-    """A runner: its class, the lines that import what its pipelines need, the source of ``elements``, its options,
-    whether it may need Prism's binary, and how it is run."""
+    """A runner: its class, the lines that import what its pipelines need, the source that makes the input, and of the
+    input's elements, the source of a DoFn ``ChecksItselfIn`` beside them, its options, whether it may need Prism's
+    binary, and how it is run."""
 
     name: str
     imports: tuple[str, ...]
-    source: str
+    made: str
+    elements: str
+    busy: str = ""
     options: tuple[str, ...] = ()
     prism: bool = False
     how: str = ""
@@ -80,7 +83,6 @@ IMPORTS = (
     "from typing import Any, Tuple",
     "import apache_beam as beam",
     "from apache_beam.coders import FastPrimitivesCoder",
-    "from apache_beam.options.pipeline_options import PipelineOptions",
     "from apache_beam.transforms import trigger, window",
     "from apache_beam.utils.timestamp import Timestamp",
 )
@@ -120,20 +122,15 @@ def write(row, path{time}):
 {around}{options}
 
 def run():
+    timed = lambda id, key, value, ms: window.TimestampedValue(({keyed}, (id, value)), Timestamp(micros=ms * 1000))
+    {made}
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "rows").touch()
-        pipeline = beam.Pipeline(runner={runner}(), options=PipelineOptions(OPTIONS))
-        rows = elements(pipeline) | beam.Map(lambda element: element).with_output_types(Tuple[{hint}, Any])
-        rows = {before} | {transform}
-        {behind} | "write" >> beam.Map(write, f"{folder}/rows")
+        pipeline = beam.Pipeline(runner={runner}(){argv})
+        rows = pipeline | {elements} | beam.Map(lambda element: element).with_output_types(Tuple[{hint}, Any])
+        {applied} | "write" >> beam.Map(write, f"{folder}/rows")
         pipeline.run({how}).wait_until_finish()
         return [json.loads(line) for line in Path(folder, "rows").read_text(encoding="utf-8").splitlines()]
-"""
-
-TIMED = """
-def timed(id, key, value, ms):
-    return window.TimestampedValue(({keyed}, (id, value)), Timestamp(micros=ms * 1000))
-
 """
 
 LOCATED = """
@@ -141,18 +138,14 @@ LOCATED = """
 OPTIONS += [f"--prism_location={path}" for path in [os.environ.get("PRISM")] if path]
 """
 
-STREAM = """
-def elements(pipeline):
-    made = TestStream(coder=FastPrimitivesCoder())
+STREAM = """made = TestStream(coder=FastPrimitivesCoder())
     for kind, given in STEPS:
         if kind == "watermark":
             made.advance_watermark_to(Timestamp(micros=given * 1000))
         else:
-            made.add_elements([timed(*row) for row in given])
-    return pipeline | made
-"""
+            made.add_elements([timed(*row) for row in given])"""
 
-ON_PRISM = """
+BUSY = """
 class Offsets(RestrictionProvider):
     def initial_restriction(self, element):
         return OffsetRange(0, 2)
@@ -167,23 +160,21 @@ class ChecksItselfIn(beam.DoFn):  # it is called again and again, else Prism kee
         if tracker.try_claim(tracker.current_restriction().start):
             tracker.defer_remainder()
         return ()
+"""
 
-def elements(pipeline):  # one element for a whole bundle: Prism keeps those of one event of a TestStream in no order
-    pipeline | beam.Create([0], reshuffle=False) | beam.ParDo(ChecksItselfIn())
-    made, now = TestStream(coder=FastPrimitivesCoder()), Timestamp(0)
+ON_PRISM = """made, now = TestStream(coder=FastPrimitivesCoder()), Timestamp(0)
     for kind, given in STEPS:
         if kind == "watermark":
             made.advance_watermark_to(now := Timestamp(micros=given * 1000))
-        else:
-            made.add_elements([window.TimestampedValue(("", given), now)])
-    return pipeline | made | "take apart" >> beam.FlatMap(lambda bundle: [timed(*row) for row in bundle[1]])
-"""
+        else:  # one element for a whole bundle: Prism keeps those of one event of a TestStream in no order
+            made.add_elements([window.TimestampedValue(("", given), now)])"""
 
-BOUNDED = """
-def elements(pipeline):  # the input is bounded: the watermark goes from its least to its greatest value
-    rows = [row for kind, given in STEPS if kind == "rows" for row in given]
-    return pipeline | beam.Create(rows, reshuffle=False) | beam.MapTuple(timed)
-"""
+APART = """made | "take apart" >> beam.FlatMap(lambda bundle: [timed(*row) for row in bundle[1]])"""
+
+BOUNDED = """# The input is bounded: the watermark goes from its least to its greatest value.
+    given = [row for kind, rows in STEPS if kind == "rows" for row in rows]"""
+
+CREATED = "beam.Create(given, reshuffle=False) | beam.MapTuple(timed)"
 
 TEST_STREAM = "from apache_beam.testing.test_stream import TestStream"
 
@@ -191,8 +182,9 @@ RUNNERS = {
     "beam-direct": Runner(
         "BundleBasedDirectRunner",
         ("from apache_beam.runners.direct.direct_runner import BundleBasedDirectRunner", TEST_STREAM),
-        TIMED + STREAM,
-        ("--streaming",),
+        STREAM,
+        "made",
+        options=("--streaming",),
         how="test_runner_api=False",
     ),
     "beam-prism": Runner(
@@ -203,19 +195,23 @@ RUNNERS = {
             "from apache_beam.transforms.core import RestrictionProvider",
             TEST_STREAM,
         ),
-        TIMED + ON_PRISM,
+        ON_PRISM,
+        APART,
+        BUSY,
         ("--streaming", "--environment_type=LOOPBACK", "--experiments=prism_disable_sdf_split"),
         prism=True,
     ),
     "beam-fnapi": Runner(
         "FnApiRunner",
         ("from apache_beam.runners.portability.fn_api_runner.fn_runner import FnApiRunner",),
-        TIMED + BOUNDED,
+        BOUNDED,
+        CREATED,
     ),
     "beam-auto": Runner(
         "DirectRunner",
         ("from apache_beam.runners.direct.direct_runner import DirectRunner",),
-        TIMED + BOUNDED,
+        BOUNDED,
+        CREATED,
         prism=True,
     ),
 }
@@ -224,10 +220,8 @@ RUNNERS = {
 STREAMED, BATCHED = ("beam-direct", "beam-prism"), ("beam-fnapi", "beam-auto")
 
 WINDOWS = """beam.WindowInto(
-            window.FixedWindows({size}), allowed_lateness=Duration(micros={lateness}),
-            trigger=trigger.AfterWatermark(late=trigger.AfterCount(1)),
-            accumulation_mode=trigger.AccumulationMode.DISCARDING,
-        )"""
+            window.FixedWindows({size}), trigger.AfterWatermark(late=trigger.AfterCount(1)),
+            trigger.AccumulationMode.DISCARDING, allowed_lateness=Duration(micros={lateness}))"""
 
 
 def teststream(asked: Exportable) -> str:
@@ -282,16 +276,21 @@ def _run(asked: Exportable, runner: Runner, around: Around, transform: str) -> s
     options = [*runner.options, *(o for part in asked.case.schedule.plans for o in plans.OF_FNAPI[part].options)]
     changes = [change.strip() for change in (around.before, around.behind) if change]
     given = f"OPTIONS = {options}{LOCATED.rstrip()}" if runner.prism else ""
+    applied = f"{'before(rows)' if around.before else 'rows'} | {transform}"
+    if around.behind:
+        applied = f"rows = {applied}\n        behind(rows)"
+    if runner.busy:
+        applied = f"pipeline | beam.Create([0], reshuffle=False) | beam.ParDo(ChecksItselfIn())\n        {applied}"
     words = {
         "{around}": "".join(f"{change}\n\n\n" for change in changes),
-        "{before}": "before(rows)" if around.before else "rows",
-        "{behind}": "behind(rows)" if around.behind else "rows",
-        "{source}": runner.source.strip(),
+        "{source}": runner.busy.strip(),
+        "{made}": runner.made,
         "{runner}": runner.name,
         "{options}": given,
-        "(OPTIONS)": "(OPTIONS)" if given else f"({options})",
+        "{argv}": ", argv=OPTIONS" if given else f", argv={options}" if options else "",
+        "{elements}": runner.elements,
+        "{applied}": applied,
         "{how}": runner.how,
-        "{transform}": transform,
         "{keyed}": "KEYED[key]" if asked.typed_keys else "key",
         "{hint}": export_types.hint(asked),
         "{time}": ", time=beam.DoFn.TimestampParam" if asked.program.timed else "",
@@ -302,10 +301,10 @@ def _run(asked: Exportable, runner: Runner, around: Around, transform: str) -> s
 
 def _applied(asked: Exportable) -> str:
     """The source of the program in its windows."""
-    windowing, into = asked.program.windowing, "beam.WindowInto(window.GlobalWindows())"
+    windowing, into = asked.program.windowing, ""
     if isinstance(windowing, FixedWindows):
-        into = WINDOWS.format(size=windowing.size / 1000, lateness=windowing.allowed_lateness * 1000)
-    return f"{into} | beam.ParDo(Operator()).with_output_types(Any)"
+        into = WINDOWS.format(size=windowing.size / 1000, lateness=windowing.allowed_lateness * 1000) + " | "
+    return f"{into}beam.ParDo(Operator()).with_output_types(Any)"
 
 
 def _operator(asked: Exportable) -> str:
@@ -332,6 +331,4 @@ def _operator(asked: Exportable) -> str:
 def _signature(parameters: list[str]) -> str:
     """Parameters, in as many lines as they need."""
     text = ", ".join(parameters)
-    if len(text) < 90:
-        return text
-    return "\n" + textwrap.fill(text, 108, initial_indent=" " * 8, subsequent_indent=" " * 8) + "\n    "
+    return textwrap.fill(text, 118, initial_indent=" " * 16, subsequent_indent=" " * 12).lstrip()
