@@ -13,11 +13,12 @@ import re
 import textwrap
 from collections import Counter
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from functools import partial
 from typing import Any, NamedTuple
 
-from conformance.engines.folded import folded
+from conformance.engines.folded import folded, with_one_timer
 from conformance.engines.shortened import imported, imports, joined, names, shortened
 from conformance.engines.spelled_out import EngineCalls, spelled_out, without_windows
 from conformance.engines.yielding import yielding
@@ -29,14 +30,14 @@ from conformance.model.schedule import Advance, Deliver, Restart, Step
 from conformance.model.values import Json, canonical
 from conformance.plugins.inlined import Inlined
 
-WIDTH = 110
+WIDTH = 118
 
 KEY_IMPORTS = ("from datetime import date, datetime, timezone", "from decimal import Decimal")
 
 STEPS_NOTE = "# The watermark moves to a time (ms since the epoch), or rows arrive: (id, key, value, event time in ms)."
 
 RESERVED = frozenset(
-    {"CLAIM", "STEPS", "EXPECTED", "OBSERVED", "PROGRAM", "outputs", "run", "elements", "write", "handled"}
+    {"STEPS", "EXPECTED", "OBSERVED", "PROGRAM", "outputs", "run", "elements", "write", "handled"}
     | {"before", "behind", "NAMES", "KEYED", "Key", "named", "STORE", "DELAY"}
 )
 
@@ -64,11 +65,13 @@ IN_ORDER = "{row[0]: [json.dumps(other, sort_keys=True) for other in rows if oth
 TEST = """
 def {name}():
     found, compared = run(), lambda rows: {compared}
-    assert compared(found) == compared({wanted}), f"{{CLAIM}}\\n  {word}: {{{wanted}}}\\n  observed: {{found}}"
+    assert compared(found) == compared({wanted}), {said}
 
 if __name__ == "__main__":
     {name}()
 """
+
+SAID = 'f"{{__doc__.splitlines()[0]}}\\n  {word}: {{{wanted}}}\\n  observed: {{found}}"'
 
 
 def plans_of(asked: Exportable, there: Container[str]) -> tuple[str, ...]:
@@ -142,8 +145,10 @@ def sets_one_timer(asked: Exportable) -> bool:
     """Whether a case has one timer at a time, and does not ask for its name: one event comes, and each callback sets a
     timer once at most and clears none."""
     inlined, events = Inlined(), asked.case.schedule.arrivals
-    _add_program(inlined, asked)
-    tree = ast.parse("\n".join(folded(inlined.definitions, [arrival.event.value for arrival in events])))
+    with suppress(CannotExport):  # it is said where the file is made
+        _add_program(inlined, asked)
+    text = folded(inlined.definitions, [arrival.event.value for arrival in events])
+    tree = ast.parse("\n".join(with_one_timer(text, events[0].event.id)))
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
     found = Counter(node.name for node in functions for part in ast.walk(node) if _calls(part, "timers", "set"))
     asks = [part for part in ast.walk(tree) if _calls(part, "timers", "clear") or _calls(part, "timer", "name", "tag")]
@@ -165,6 +170,8 @@ def _for_case(definitions: list[str], asked: Exportable, calls: EngineCalls | No
     values = [arrival.event.value for arrival in asked.case.schedule.arrivals]
     for apart in (False, True):
         found = folded(definitions, values, apart=apart)
+        if calls and calls.one_timer:
+            found = with_one_timer(found, asked.case.schedule.arrivals[0].event.id)
         if calls is None:
             return found
         if (spelled := spelled_out(found, asked.program, calls)) is not None:
@@ -212,7 +219,7 @@ def file_of(
         name=asked.test_name,
         compared=IN_ORDER if difference is Difference.ORDER else IN_ANY_ORDER,
         wanted=wanted,
-        word="until now" if asked.observed else "expected",
+        said=SAID.format(word="until now" if asked.observed else "expected", wanted=wanted),
     )
     definitions, operator = _for_case(without_windows(inlined.definitions), asked, source.calls), source.operator
     if (generators := yielding(definitions, key)) is not None:
@@ -225,8 +232,10 @@ def file_of(
         short = _shown(repr(data), source)
         definitions = [short if text.startswith("def shown(") else text for text in definitions]
     definitions = shortened(definitions, "\n\n".join([made, *parts]), repr(data["STEPS"]))
-    constants = "\n".join(f"{name} = {_listed(value)}" for name, value in data.items())
-    body = joined([constants, *definitions, made, *parts])
+    definitions, parts = _merged(definitions, parts, type(asked.program).__name__)
+    constants = [f"{name} = {_listed(value)}" for name, value in data.items()]
+    constants += [part for part in parts if re.match(r"[A-Z, ]+ = .+$", part)]
+    body = joined(["\n".join(constants), *definitions, made, *(part for part in parts if part not in constants)])
     if source.moment:
         body = MOMENT.sub(partial(_moment, source.moment), body)
     lines = imports((*source.imports, *KEY_IMPORTS, *inlined.imports, "import json"), body)
@@ -239,6 +248,19 @@ def file_of(
         + "\n"
         + body
     )
+
+
+def _merged(definitions: list[str], parts: list[str], program: str) -> tuple[list[str], list[str]]:
+    """The definitions and the parts of a file with the callbacks of the program in the operator's class, where there is
+    one and they need nothing else of the program's class."""
+    mine = [text for text in definitions if text.startswith(f"class {program}:\n")]
+    there = [part for part in parts if part.startswith("class ") and f"{program}()." in part]
+    if not (mine and there) or {*re.findall(r"^    (\S+ \w+)", mine[0], re.MULTILINE)} - {
+        f"def {of}" for of in CALLBACKS
+    }:
+        return definitions, parts
+    whole = "\n".join([there[0].replace(f"{program}().", "self.").rstrip(), *mine[0].splitlines()[1:]])
+    return [text for text in definitions if text not in mine], [whole if part in there else part for part in parts]
 
 
 def _head(asked: Exportable, needs: str) -> str:
@@ -264,7 +286,7 @@ def _data(asked: Exportable) -> dict[str, Any]:
     """The constants of a file, by name."""
     told = asked.by_step if asked.difference is Difference.STEPS else rows
     shown_rows = {"OBSERVED": told(asked.seen)} if asked.observed else {"EXPECTED": told(asked.specified)}
-    data: dict[str, Any] = {"CLAIM": asked.claim, "STEPS": steps(asked), **shown_rows}
+    data: dict[str, Any] = {"STEPS": steps(asked), **shown_rows}
     if keys := asked.typed_keys:
         kind, values = keys
         told_as = [{canonical(TypedKey(kind, v).spellings[place]): n for n, v in values.items()} for place in (1, 0)]

@@ -7,7 +7,7 @@ import ast
 import copy
 import operator
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from conformance.engines.shortened import bound
@@ -29,12 +29,53 @@ def folded(definitions: Iterable[str], values: Collection[Json], *, apart: bool 
     """The definitions as they do for events of these ``values`` alone; ``apart``, with what is done for each of them
     behind a condition of its own."""
     trees = [ast.parse(text).body[0] for text in dict.fromkeys(definitions)]
-    of_module = _assigned(trees)
+    of_module = _assigned(trees, of_module=True)
     counts = Counter(name for tree in trees for name in {*bound(tree)} & {*of_module})
     constants = {name: value for name, value in of_module.items() if counts[name] == 1}
     if apart:
         trees = [_Apart(values, constants).visit(tree) for tree in trees]
     return [ast.unparse(_settled(tree, _Folded(values, constants))) for tree in trees]
+
+
+def with_one_timer(definitions: Iterable[str], event: str) -> list[str]:
+    """The definitions with the name and the tag of the one timer that there is, where they are known: for the one event
+    of this id."""
+    trees = [ast.parse(text) for text in definitions]
+    found = {timer for tree in trees for timer in _timers(tree)}
+    for name, tag in found if len(found) == 1 else ():
+        words = {"timer.name": name, "timer.tag": repr(event) if tag == "event.id" else tag}
+        known = {of: ast.parse(word, mode="eval").body for of, word in words.items() if word[0] in "'\""}
+        trees = [_Known(known).visit(tree) for tree in trees]
+    return folded([ast.unparse(tree) for tree in trees], ())
+
+
+def _timers(tree: ast.AST) -> Iterator[tuple[str, str]]:
+    """The sources of the names and of the tags of the timers that are set."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(ast.Attribute(ast.Name("timers"), "set"), [name, _, *tags], words):
+                yield ast.unparse(name), ast.unparse([*tags, *(word.value for word in words), ast.Constant("")][0])
+
+
+class Texts(ast.NodeTransformer):
+    """Makes texts of those that are put together of constants."""
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
+        self.generic_visit(node)
+        node.values = [
+            part.value if isinstance(part, ast.FormattedValue) and isinstance(part.value, ast.Constant) else part
+            for part in node.values
+        ]
+        texts = [str(part.value) for part in node.values if isinstance(part, ast.Constant)]
+        return ast.Constant("".join(texts)) if len(texts) == len(node.values) else node
+
+
+class _Known(Texts):
+    def __init__(self, words: Mapping[str, ast.expr]) -> None:
+        self._words = words
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        return self._words.get(ast.unparse(node)) or self.generic_visit(node)
 
 
 def _settled(tree: Any, change: ast.NodeTransformer) -> Any:
@@ -45,8 +86,9 @@ def _settled(tree: Any, change: ast.NodeTransformer) -> Any:
     return tree
 
 
-def _assigned(body: Iterable[ast.stmt]) -> dict[str, ast.expr]:
-    """The names that statements assign short constants or cells to, one by one or several at once."""
+def _assigned(body: Iterable[ast.stmt], *, of_module: bool = False) -> dict[str, ast.expr]:
+    """The names that statements assign short constants or cells to, one by one or several at once. Those of a module
+    may be dictionaries, which nobody changes."""
     found = dict[str, ast.expr]()
     for node in body:
         match node:
@@ -56,15 +98,17 @@ def _assigned(body: Iterable[ast.stmt]) -> dict[str, ast.expr]:
                 pairs = [(name, value)]
             case _:
                 continue
-        if all(isinstance(name, ast.Name) and _is_short(value) for name, value in pairs):
+        if all(isinstance(name, ast.Name) and _is_short(value, of_module) for name, value in pairs):
             found |= {name.id: value for name, value in pairs if isinstance(name, ast.Name)}
     return found
 
 
-def _is_short(value: ast.expr) -> bool:
+def _is_short(value: ast.expr, dictionary: bool = False) -> bool:
     match value:
         case ast.Constant():
             return len(repr(value.value)) < SHORT
+        case ast.Dict():
+            return dictionary and len(ast.unparse(value)) < SHORT
         case ast.Attribute(ast.Name("state")):
             return True
     return False

@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from conformance.engines.folded import Texts
 from conformance.model.program import Cell, FixedWindows, Program
 from conformance.model.types import Type
 
@@ -16,10 +17,12 @@ the name of the ``cell``, and of the arguments ``a``, ``b`` and ``c``. "get()" i
 
 
 class EngineCalls(NamedTuple):
-    """An engine's calls on cells of JSON and on timers, and those on cells of a type, None where exports have none."""
+    """An engine's calls on cells of JSON and on timers, those on cells of a type, None where exports have none, and
+    whether the case has one timer at a time, whose name the engine does not know."""
 
     plain: Calls
     typed: Callable[[Cell, Type], Calls] | None = None
+    one_timer: bool = False
 
 
 LEFT_OUT: Mapping[tuple[Cell | None, str], tuple[str, ...]] = {
@@ -90,7 +93,7 @@ def _filled(text: str, names: Mapping[str, ast.expr]) -> ast.expr:
     return found
 
 
-class _Filled(ast.NodeTransformer):
+class _Filled(Texts):
     def __init__(self, names: Mapping[str, ast.expr]) -> None:
         self._names = names
 
@@ -110,15 +113,6 @@ class _Filled(ast.NodeTransformer):
             case ast.List(given):
                 return node.body if given else node.orelse
         return node
-
-    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
-        self.generic_visit(node)
-        node.values = [
-            part.value if isinstance(part, ast.FormattedValue) and isinstance(part.value, ast.Constant) else part
-            for part in node.values
-        ]
-        texts = [str(part.value) for part in node.values if isinstance(part, ast.Constant)]
-        return ast.Constant("".join(texts)) if len(texts) == len(node.values) else node
 
 
 class _Windows(ast.NodeTransformer):

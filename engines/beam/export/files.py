@@ -113,15 +113,12 @@ FIRE = """    @on_timer(TIMER)
 """
 
 RUN = """
-def write(row, path{time}):
-    with open(path, "a", encoding="utf-8") as file:
-        file.write(json.dumps({row}) + "\\n")
-
 {source}
 
 {around}{options}
 
 def run():
+    write = lambda row, path{time}: Path(path).open("a").write(json.dumps({row}) + "\\n")
     timed = lambda id, key, value, ms: window.TimestampedValue(({keyed}, (id, value)), Timestamp(micros=ms * 1000))
     {made}
     with tempfile.TemporaryDirectory() as folder:

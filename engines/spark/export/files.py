@@ -83,7 +83,7 @@ def typed(kind: Cell, of: Type) -> Calls:
 
 
 CALLS = EngineCalls(PLAIN, typed)
-WITH_ONE_TIMER = EngineCalls({**PLAIN, (None, "set"): "here.registerTimer(b)"}, typed)
+WITH_ONE_TIMER = EngineCalls({**PLAIN, (None, "set"): "here.registerTimer(b)"}, typed, one_timer=True)
 
 IMPORTS = ("from types import SimpleNamespace",)
 PROCESSOR_IMPORTS = ("from pyspark.sql import Row", "from pyspark.sql.streaming import StatefulProcessor")
@@ -97,10 +97,9 @@ class Processor(StatefulProcessor):
     def init(self, handle):
         self.given = SimpleNamespace({state}), {timers}
     def handleInputRows(self, key, rows, timerValues):
-        for row in {given}:
-            if row.id:  # the others move the watermark
-                event = SimpleNamespace(id=row.id, key={handed}, value=json.loads(row.value), event_time={ms})
-                yield from {row}
+        for row in ({given} if row.id):  # the others move the watermark
+            event = SimpleNamespace(id=row.id, key={handed}, value=json.loads(row.value), event_time={ms})
+            yield from {row}
 """
 
 EXPIRED = """    def handleExpiredTimer(self, key, timerValues, expiredTimerInfo):
@@ -115,9 +114,13 @@ ONE_EXPIRED = """    def handleExpiredTimer(self, key, timerValues, expiredTimer
         yield from {row}
 """
 
-ROWS = {"given": "rows", "ms": "row.ms", "row": "(Row(row=json.dumps(row)) for row in outputs({}, *self.given))"}
+ROWS = {
+    "given": "row for row in rows",
+    "ms": "row.ms",
+    "row": "(Row(row=json.dumps(row)) for row in outputs({}, *self.given))",
+}
 FRAMES = {
-    "given": "(row for frame in rows for row in frame.itertuples())",
+    "given": "row for frame in rows for row in frame.itertuples()",
     "ms": "int(row.ms)",
     "row": "(pd.DataFrame(dict(row=[json.dumps(row)])) for row in outputs({}, *self.given))",
 }
@@ -276,8 +279,8 @@ def _file(
     by_step: bool = False,
 ) -> str:
     needs = export_query.needs(asked) + " pandas pyarrow" * (asked.engine in (PANDAS, GROUPS))
-    calls = export_groups.CALLS if asked.engine == GROUPS else WITH_ONE_TIMER
     used = [export_cells.NamedTimers] if "NamedTimers(" in operator else []
-    calls = CALLS if used else calls
+    one_timer = asked.program.timers and not used
+    calls = export_groups.CALLS if asked.engine == GROUPS else WITH_ONE_TIMER if one_timer else CALLS
     source = exporting.Source(needs, (*IMPORTS, *imports), used, operator, calls)
     return exporting.file_of(asked, source, others, by_step=by_step)

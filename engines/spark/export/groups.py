@@ -42,10 +42,10 @@ def handled(key, frames, group):  # cells and timers are in the one state, and t
         del times[name]
         timer = SimpleNamespace(name=name.split("/")[0], tag=name.partition("/")[2], key={key}, time=time)
         found += outputs(PROGRAM.on_timer, timer, kept, times)
-    for row in () if group.hasTimedOut else (row for frame in frames for row in frame.itertuples()):
-        if row.id:  # the others move the watermark
-            event = SimpleNamespace(id=row.id, key={handed}, value=json.loads(row.value), event_time=int(row.ms))
-            found += outputs(PROGRAM.on_event, event, kept, times)
+    rows = () if group.hasTimedOut else (row for frame in frames for row in frame.itertuples() if row.id)
+    for row in rows:  # those without an id move the watermark
+        event = SimpleNamespace(id=row.id, key={handed}, value=json.loads(row.value), event_time=int(row.ms))
+        found += outputs(PROGRAM.on_event, event, kept, times)
     if any(kept.values()) or times:
         group.update((json.dumps([kept, times]),))
     elif group.exists:
