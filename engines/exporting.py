@@ -1,7 +1,8 @@
 """What the formats of exports share: the file's head, the program's source, the rows, and the test.
 
-An export is one Python file that needs the engine's framework alone. It holds the program of a witness as it stands in
-its scenario, the schedule, what the executable specification put out, and what the engine put out.
+An export is one Python file that needs the engine's framework alone. It holds what the program of a witness does for
+the events of its case, in the engine's own calls, the schedule, and what the executable specification, or the engine,
+put out.
 """
 
 from __future__ import annotations
@@ -252,12 +253,10 @@ def file_of(
 
 def _merged(definitions: list[str], parts: list[str], program: str) -> tuple[list[str], list[str]]:
     """The definitions and the parts of a file with the callbacks of the program in the operator's class, where there is
-    one and they need nothing else of the program's class."""
+    one, and the program's class has no other methods."""
     mine = [text for text in definitions if text.startswith(f"class {program}:\n")]
     there = [part for part in parts if part.startswith("class ") and f"{program}()." in part]
-    if not (mine and there) or {*re.findall(r"^    (\S+ \w+)", mine[0], re.MULTILINE)} - {
-        f"def {of}" for of in CALLBACKS
-    }:
+    if not (mine and there) or not CALLBACKS.issuperset(re.findall(r"^    def (\w+)", mine[0], re.MULTILINE)):
         return definitions, parts
     whole = "\n".join([there[0].replace(f"{program}().", "self.").rstrip(), *mine[0].splitlines()[1:]])
     return [text for text in definitions if text not in mine], [whole if part in there else part for part in parts]
