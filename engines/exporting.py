@@ -229,8 +229,9 @@ def file_of(
     elif program:
         operator = SHARED.replace("subject.key", key) + operator
     parts = [*_parted(NAMED if keys and program else ""), *_parted(operator), *_parted(test)]
-    if "shown" in inlined.names and "digest" not in repr(data):
-        short = _shown(repr(data), source)
+    told = repr([rows(asked.seen), rows(asked.specified), data.get("NAMES")])
+    if "shown" in inlined.names and "digest" not in told:
+        short = _shown(told, source)
         definitions = [short if text.startswith("def shown(") else text for text in definitions]
     definitions = shortened(definitions, "\n\n".join([made, *parts]), repr(data["STEPS"]))
     definitions, parts = _merged(definitions, parts, type(asked.program).__name__)
@@ -318,16 +319,17 @@ def _listed(value: Any) -> str:
     return "[\n" + "".join(f"    {line.strip()}\n" for line in lines if line) + "]"
 
 
-def _shown(data: str, source: Source) -> str:
-    """The source of ``shown`` for the types in the rows of a file. Any other type is shown by its name."""
-    words = {"Number": "Decimal"}
+def _shown(told: str, source: Source) -> str:
+    """The source of ``shown`` for the types that are told of, in rows or in JSON. Any other is shown by its name."""
+    words = {"Number": "Decimal", "key=canonical": "key=lambda entry: json.dumps(entry, ensure_ascii=False)"}
     if source.moment:
         words |= {"micros(value)": "value.micros", "datetime": source.moment}
     text = "def shown(value):\n"
     for node in ast.parse(inspect.getsource(types._shown)).body[0].body:  # type: ignore[attr-defined]
         match node:
             case ast.If(test, [ast.Return(ast.Tuple([kind, found]))]):
-                if any(isinstance(each, ast.Constant) and f"{each.value!r}: " in data for each in ast.walk(kind)):
+                kinds = {str(each.value) for each in ast.walk(kind) if isinstance(each, ast.Constant)}
+                if any(f"'{each}': " in told or f'"{each}":' in told for each in kinds):
                     given = f"{{{ast.unparse(kind)}: {ast.unparse(found)}}}"
                     text += f"    if {ast.unparse(test)}:\n        return {given}\n"
             case ast.If() if "pd." in source.operator:

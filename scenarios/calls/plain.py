@@ -15,10 +15,13 @@ from conformance.model.scenario import PlainProgram
 from conformance.model.types import shown
 from conformance.model.values import Json, canonical
 from conformance.scenarios.calls.language import SETTING, Call, Calls, parsed, spelled
-from conformance.scenarios.calls.model import FEW, NOTHING, SCRIPTS, folded, ordered, slot
+from conformance.scenarios.calls.model import FEW, NOTHING, SCRIPTS, folded, slot
 
 LONG = 100
 """A text of more characters is emitted as their number and a digest."""
+
+IN_ORDER = ", key=lambda entry: json.dumps(entry, ensure_ascii=False)"
+"""How entries are put in the order of their JSON."""
 
 WRITES = frozenset({"set", "add", "put", "remove", "clear"})
 
@@ -73,7 +76,7 @@ def plain(program: Any, case: Case) -> PlainProgram:
             branches="\n".join(branches.of("calls", "name", text) for text in filter(None, scripts)),
         )
     made: Program = type("Calls", (type(program),), {"cells": cells, "types": types, "timers": timers})()
-    uses = (shown, read, told, folded, ordered)
+    uses = (shown, read, told, folded)
     text = "\n".join(line for line in source.splitlines() if line.strip())
     return PlainProgram(made, text, tuple(each for each in uses if f"{each.__name__}(" in text))
 
@@ -111,7 +114,7 @@ class _Branches:
         long = any(len(text) > LONG for each in meant for text in _texts(each))
         self._many = any(isinstance(each, list) and len(each) > FEW for each in meant)
         self._show = "shown" if program.types else "told" * long
-        self._sorted = "sorted" if _in_one_order(calls) and not self._show else "ordered"
+        self._key = "" if _in_one_order(calls) and not self._show else IN_ORDER
 
     def of(self, given: str, by: str, text: str) -> str:
         """What is done where ``given`` is this text of calls."""
@@ -155,7 +158,7 @@ class _Branches:
         if what == "twice":
             return f"list({cell}.items()) == list({cell}.items())"
         if what == "items":
-            return f"{self._sorted}([{show('key')}, {show('value')}] for key, value in {cell}.items())"
+            return f"sorted([[{show('key')}, {show('value')}] for key, value in {cell}.items()]{self._key})"
         if kind in (Cell.VALUE, Cell.MAP):
             found = f"{cell}.get({', '.join([*values, *([] if self._program.types else [repr(NOTHING)])])})"
             return found.join(["read(", ")"]) if self._program.types else show(found)
@@ -163,4 +166,4 @@ class _Branches:
         if kind is Cell.COMBINING:
             return found
         listed = f"[{show('each')} for each in {found}]" if self._show else found
-        return f"{self._sorted}({listed})" if kind is Cell.SET else f"folded({listed})" if self._many else listed
+        return f"sorted({listed}{self._key})" if kind is Cell.SET else f"folded({listed})" if self._many else listed

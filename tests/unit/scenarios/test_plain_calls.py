@@ -1,5 +1,6 @@
 """A case of calls, or of typed state, as plain code puts out what the program does."""
 
+import json
 from datetime import date, datetime
 from decimal import Decimal
 
@@ -12,8 +13,8 @@ from conformance.generation.timelines import Family
 from conformance.plugins.registry import load_scenarios
 from conformance.run.drawing import batches
 
-IN_SOURCE = {"date": date, "datetime": datetime, "Decimal": Decimal}
-"""What literals are made by."""
+IN_SOURCE = {"json": json, "date": date, "datetime": datetime, "Decimal": Decimal}
+"""What a file imports, and literals are made by."""
 
 OF_CALLS = [scenario for scenario in load_scenarios() if scenario.plain]
 
