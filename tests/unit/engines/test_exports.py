@@ -173,7 +173,7 @@ def test_a_program_keeps_what_it_reads_of_its_declarations():
 def test_a_file_shows_the_types_that_its_rows_have_as_a_trace_does(sample):
     value = SAMPLES[sample][1]
     data = repr(shown(value))
-    scope = vars(types) | {"Decimal": Decimal}
+    scope = vars(types) | {"Decimal": Decimal, "json": json}
     exec(_shown(data, Source("", (), (), "")), scope)
     if "digest" not in data:
         assert scope["shown"](value) == shown(value)
