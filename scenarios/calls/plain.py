@@ -59,7 +59,7 @@ def plain(program: Any, case: Case) -> PlainProgram:
     scripts = dict.fromkeys(_scripts(texts))
     calls = [call for text in (*texts, *scripts) for call in parsed(text)]
     names = {call[0] for call in calls}
-    timers = tuple(name for name in program.timers if name in names)
+    timers = program.timers if names.intersection(program.timers) else ()  # one that nobody set may be told to fire
     size = program.windowing.size if isinstance(program.windowing, FixedWindows) else 0
     keeps = any(scripts) or (bool(scripts) and size > 0)
     kept = names | ({SCRIPTS} if keeps else set())
