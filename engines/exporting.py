@@ -1,41 +1,48 @@
 """What the formats of exports share: the file's head, the program's source, the rows, and the test.
 
-An export is one Python file that needs the engine's framework alone. It holds the program of a witness as it stands in
-its scenario, the schedule, what the executable specification put out, and what the engine put out.
+An export is one Python file that needs the engine's framework alone. It holds what the program of a witness does for
+the events of its case, in the engine's own calls, the schedule, and what the executable specification, or the engine,
+put out.
 """
 
 from __future__ import annotations
 
 import ast
 import builtins
-import math
+import inspect
 import re
 import textwrap
+from collections import Counter
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from contextlib import suppress
-from datetime import date, datetime
+from datetime import datetime
+from functools import partial
 from typing import Any, NamedTuple
 
+from conformance.engines.folded import folded, with_one_timer
 from conformance.engines.shortened import imported, imports, joined, names, shortened
-from conformance.engines.spelled_out import Calls, spelled_out, without_windows
+from conformance.engines.spelled_out import EngineCalls, spelled_out, without_windows
+from conformance.engines.yielding import yielding
+from conformance.model import types
 from conformance.model.export import CannotExport, Difference, Exportable, rows
 from conformance.model.keys import TypedKey
 from conformance.model.program import FixedWindows
 from conformance.model.schedule import Advance, Deliver, Restart, Step
-from conformance.model.types import shown
 from conformance.model.values import Json, canonical
 from conformance.plugins.inlined import Inlined
 
-WIDTH = 110
+WIDTH = 118
 
 KEY_IMPORTS = ("from datetime import date, datetime, timezone", "from decimal import Decimal")
 
 STEPS_NOTE = "# The watermark moves to a time (ms since the epoch), or rows arrive: (id, key, value, event time in ms)."
 
 RESERVED = frozenset(
-    {"CLAIM", "STEPS", "EXPECTED", "OBSERVED", "PROGRAM", "outputs", "run", "elements", "write", "handled"}
-    | {"before", "behind", "KEYS", "NAMES", "KEYED", "Key", "named", "typed", "literal", "handed", "STORE", "DELAY"}
+    {"STEPS", "EXPECTED", "OBSERVED", "PROGRAM", "outputs", "run", "elements", "write", "handled"}
+    | {"before", "behind", "NAMES", "KEYED", "Key", "named", "STORE", "DELAY"}
 )
+
+CALLBACKS = {"on_event", "on_timer"}
 
 SHARED = """
 def outputs(callback, subject, *given):
@@ -45,10 +52,13 @@ def outputs(callback, subject, *given):
 """
 
 NAMED = """
-def named(key):  # what a key that is none of KEYS is shown as
-    told = canonical(shown(key))
+def named(key):  # a key that has no name is shown as its value
+    told = json.dumps(shown(key), separators=(",", ":"), ensure_ascii=False)
     return NAMES.get(told, told)
 """
+
+CALLED = re.compile(r"\boutputs\(PROGRAM\.(\w+), ")
+MOMENT = re.compile(r"\bdatetime\.fromisoformat\('([^']+)'\)")
 
 IN_ANY_ORDER = "sorted(json.dumps(row, sort_keys=True) for row in rows)"
 IN_ORDER = "{row[0]: [json.dumps(other, sort_keys=True) for other in rows if other[0] == row[0]] for row in rows}"
@@ -56,11 +66,13 @@ IN_ORDER = "{row[0]: [json.dumps(other, sort_keys=True) for other in rows if oth
 TEST = """
 def {name}():
     found, compared = run(), lambda rows: {compared}
-    assert compared(found) == compared({wanted}), f"{{CLAIM}}\\n  {word}: {{{wanted}}}\\n  observed: {{found}}"
+    assert compared(found) == compared({wanted}), {said}
 
 if __name__ == "__main__":
     {name}()
 """
+
+SAID = 'f"{{__doc__.splitlines()[0]}}\\n  {word}: {{{wanted}}}\\n  observed: {{found}}"'
 
 
 def plans_of(asked: Exportable, there: Container[str]) -> tuple[str, ...]:
@@ -110,28 +122,64 @@ class Source(NamedTuple):
         operator: source that defines ``run()``, which gives the rows that come out. It may use PROGRAM, STEPS and
             ``SHARED``.
         calls: what the program's calls are on what ``operator`` hands to it; none where that has the program's methods.
+        moment: the engine's own class of moments, of whose instances ``micros`` is the time; "" for ``datetime``.
     """
 
     needs: str
     imports: Iterable[str]
     used: Collection[Any]
     operator: str
-    calls: Calls | None = None
-
-
-def in_place(asked: Exportable, calls: Calls) -> bool:
-    """Whether each call of the program on its cells has an expression among these."""
-    inlined = Inlined()
-    with suppress(CannotExport):
-        _add_program(inlined, asked)
-    return spelled_out(inlined.definitions, asked.program, calls) is not None
+    calls: EngineCalls | None = None
+    moment: str = ""
 
 
 def _add_program(inlined: Inlined, asked: Exportable) -> None:
+    for each in asked.uses:
+        inlined.add(each)
     if asked.source:
         inlined.definitions.append(asked.source)
     else:
         inlined.add(type(asked.program))
+
+
+def sets_one_timer(asked: Exportable) -> bool:
+    """Whether a case has one timer at a time, and does not ask for its name: one event comes, and each callback sets a
+    timer once at most and clears none."""
+    inlined, events = Inlined(), asked.case.schedule.arrivals
+    with suppress(CannotExport):  # it is said where the file is made
+        _add_program(inlined, asked)
+    text = folded(inlined.definitions, [arrival.event.value for arrival in events])
+    tree = ast.parse("\n".join(with_one_timer(text, events[0].event.id)))
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    found = Counter(node.name for node in functions for part in ast.walk(node) if _calls(part, "timers", "set"))
+    asks = [part for part in ast.walk(tree) if _calls(part, "timers", "clear") or _calls(part, "timer", "name", "tag")]
+    loops = [part for part in ast.walk(tree) if isinstance(part, ast.For | ast.While | ast.comprehension)]
+    again = [part for loop in loops for part in ast.walk(loop) if _calls(part, "timers", "set")]
+    return len(events) == 1 and {*found.values()} == {1} and not (found.keys() - CALLBACKS or asks or again)
+
+
+def _calls(node: ast.AST, of: str, *names: str) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr in names and ast.unparse(node.value) == of
+
+
+def _for_case(definitions: list[str], asked: Exportable, calls: EngineCalls | None) -> list[str]:
+    """The definitions as they do for the case, with the calls of its program as the engine's own.
+
+    Raises:
+        CannotExport: the program uses a cell otherwise than by its name.
+    """
+    values = [arrival.event.value for arrival in asked.case.schedule.arrivals]
+    for apart in (False, True):
+        found = folded(definitions, values, apart=apart)
+        if calls and calls.one_timer:
+            found = with_one_timer(found, asked.case.schedule.arrivals[0].event.id)
+        if calls is None:
+            return found
+        if (spelled := spelled_out(found, asked.program, calls)) is not None:
+            return spelled
+    raise CannotExport(
+        f"witness {asked.witness}: its program does with a cell what exports for {asked.engine} do not have"
+    )
 
 
 def file_of(
@@ -162,24 +210,36 @@ def file_of(
     if program:
         _add_program(inlined, asked)
     keys = asked.typed_keys
-    for each in (*source.used, *((shown, canonical) if keys else ())):
+    for each in (*source.used, *([types.shown] if keys else ())):
         inlined.add(each)
     data = _data(asked)
-    shared = (SHARED.replace("[subject.key,", "[named(subject.key),") + NAMED if keys else SHARED) if program else ""
+    key = "named(subject.key)" if keys else "subject.key"
     made = f"PROGRAM = {type(asked.program).__name__}()" if program else ""
     wanted = "OBSERVED" if asked.observed else "EXPECTED"
     test = TEST.format(
         name=asked.test_name,
         compared=IN_ORDER if difference is Difference.ORDER else IN_ANY_ORDER,
         wanted=wanted,
-        word="until now" if asked.observed else "expected",
+        said=SAID.format(word="until now" if asked.observed else "expected", wanted=wanted),
     )
-    parts = [*_parted(shared), *_parted(source.operator), *_parted(test)]
-    definitions = without_windows(inlined.definitions)
-    if source.calls:
-        definitions = spelled_out(definitions, asked.program, source.calls) or definitions
+    definitions, operator = _for_case(without_windows(inlined.definitions), asked, source.calls), source.operator
+    if (generators := yielding(definitions, key)) is not None:
+        made, definitions = "", generators
+        operator = CALLED.sub(rf"{type(asked.program).__name__}().\1(", operator)
+    elif program:
+        operator = SHARED.replace("subject.key", key) + operator
+    parts = [*_parted(NAMED if keys and program else ""), *_parted(operator), *_parted(test)]
+    told = repr([rows(asked.seen), rows(asked.specified), data.get("NAMES")])
+    if "shown" in inlined.names and "digest" not in told:
+        short = _shown(told, source)
+        definitions = [short if text.startswith("def shown(") else text for text in definitions]
     definitions = shortened(definitions, "\n\n".join([made, *parts]), repr(data["STEPS"]))
-    body = joined([*(f"{name} = {_listed(value)}" for name, value in data.items()), *definitions, made, *parts])
+    definitions, parts = _merged(definitions, parts, type(asked.program).__name__)
+    constants = [f"{name} = {_listed(value)}" for name, value in data.items()]
+    constants += [part for part in parts if re.match(r"[A-Z, ]+ = .+$", part)]
+    body = joined(["\n".join(constants), *definitions, made, *(part for part in parts if part not in constants)])
+    if source.moment:
+        body = MOMENT.sub(partial(_moment, source.moment), body)
     lines = imports((*source.imports, *KEY_IMPORTS, *inlined.imports, "import json"), body)
     fields = [node.annotation for node in ast.walk(ast.parse(body)) if isinstance(node, ast.AnnAssign)]
     later = ["from __future__ import annotations"] * bool(names(*fields) - {*dir(builtins)})
@@ -190,6 +250,17 @@ def file_of(
         + "\n"
         + body
     )
+
+
+def _merged(definitions: list[str], parts: list[str], program: str) -> tuple[list[str], list[str]]:
+    """The definitions and the parts of a file with the callbacks of the program in the operator's class, where there is
+    one, and the program's class has no other methods."""
+    mine = [text for text in definitions if text.startswith(f"class {program}:\n")]
+    there = [part for part in parts if part.startswith("class ") and f"{program}()." in part]
+    if not (mine and there) or not CALLBACKS.issuperset(re.findall(r"^    def (\w+)", mine[0], re.MULTILINE)):
+        return definitions, parts
+    whole = "\n".join([there[0].replace(f"{program}().", "self.").rstrip(), *mine[0].splitlines()[1:]])
+    return [text for text in definitions if text not in mine], [whole if part in there else part for part in parts]
 
 
 def _head(asked: Exportable, needs: str) -> str:
@@ -215,19 +286,12 @@ def _data(asked: Exportable) -> dict[str, Any]:
     """The constants of a file, by name."""
     told = asked.by_step if asked.difference is Difference.STEPS else rows
     shown_rows = {"OBSERVED": told(asked.seen)} if asked.observed else {"EXPECTED": told(asked.specified)}
-    data: dict[str, Any] = {"CLAIM": asked.claim, "STEPS": steps(asked), **shown_rows}
+    data: dict[str, Any] = {"STEPS": steps(asked), **shown_rows}
     if keys := asked.typed_keys:
         kind, values = keys
         told_as = [{canonical(TypedKey(kind, v).spellings[place]): n for n, v in values.items()} for place in (1, 0)]
-        data["KEYS"] = _Source(f"{{{', '.join(f'{n!r}: {_source(v)}' for n, v in values.items())}}}")
         data["NAMES"] = told_as[0] | told_as[1]
     return data
-
-
-class _Source(str):
-    """Source in the place of a value."""
-
-    __repr__ = str.__str__
 
 
 def _parted(text: str) -> list[str]:
@@ -244,23 +308,37 @@ def _around(plans: Sequence[str]) -> str:
 
 
 def _listed(value: Any) -> str:
-    """A value as source: each item of a long list on a line of its own."""
-    if not isinstance(value, list) or len(repr(value)) < WIDTH - 10:
+    """A value as source: the items of a long list in lines of their own."""
+    if not isinstance(value, list) or len(value) < 2 or len(repr(value)) < WIDTH:
         return repr(value)
-    return "[\n" + "".join(f"    {item!r},\n" for item in value) + "]"
+    lines = [""]
+    for item in map(repr, value):
+        if len(lines[-1]) + len(item) > WIDTH:
+            lines.append("")
+        lines[-1] += f"{item}, "
+    return "[\n" + "".join(f"    {line.strip()}\n" for line in lines if line) + "]"
 
 
-def _source(value: Any) -> str:
-    """The source of a key's value."""
-    if isinstance(value, tuple):
-        return f"({', '.join(map(_source, value))},)"
-    if isinstance(value, float) and (math.isnan(value) or math.isinf(value)):
-        return f'float("{value}")'
-    if isinstance(value, datetime):
-        return f"datetime.fromisoformat({value.isoformat()!r})"
-    if isinstance(value, date):
-        return f"date.fromisoformat({value.isoformat()!r})"
-    return repr(value)
+def _shown(told: str, source: Source) -> str:
+    """The source of ``shown`` for the types that are told of, in rows or in JSON. Any other is shown by its name."""
+    words = {"Number": "Decimal", "key=canonical": "key=lambda entry: json.dumps(entry, ensure_ascii=False)"}
+    if source.moment:
+        words |= {"micros(value)": "value.micros", "datetime": source.moment}
+    text = "def shown(value):\n"
+    for node in ast.parse(inspect.getsource(types._shown)).body[0].body:  # type: ignore[attr-defined]
+        match node:
+            case ast.If(test, [ast.Return(ast.Tuple([kind, found]))]):
+                kinds = {str(each.value) for each in ast.walk(kind) if isinstance(each, ast.Constant)}
+                if any(f"'{each}': " in told or f'"{each}":' in told for each in kinds):
+                    given = f"{{{ast.unparse(kind)}: {ast.unparse(found)}}}"
+                    text += f"    if {ast.unparse(test)}:\n        return {given}\n"
+            case ast.If() if "pd." in source.operator:
+                text += textwrap.indent(ast.unparse(node), "    ") + "\n"
+    return put_in(text, words) + "    return {type(value).__name__: str(value)}"
+
+
+def _moment(own: str, found: re.Match[str]) -> str:
+    return f"{own}(micros={types.micros(datetime.fromisoformat(found[1]))})"
 
 
 def _plain(text: str) -> str:

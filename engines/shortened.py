@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from collections.abc import Iterable, Iterator
 
 
@@ -26,7 +27,7 @@ def shortened(definitions: Iterable[str], operator: str, called: str) -> list[st
 
 
 def imports(lines: Iterable[str], text: str) -> list[str]:
-    """The imports that a text needs of these lines, one for each module."""
+    """The imports that a text needs of these lines: modules of Python in one line, and a line for each other module."""
     used, plain, of_module = names(ast.parse(text)), set[str](), dict[str, set[str]]()
     for node in ast.parse("\n".join(lines)).body:
         if isinstance(node, ast.Import | ast.ImportFrom):
@@ -37,8 +38,10 @@ def imports(lines: Iterable[str], text: str) -> list[str]:
                         plain.add(f"import {name}")
                     else:
                         of_module.setdefault(str(node.module), set()).add(name)
+    own = sorted(line for line in plain if line.removeprefix("import ") in sys.stdlib_module_names)
     return [
-        *sorted(plain),
+        *(["import " + ", ".join(line.removeprefix("import ") for line in own)] if own else []),
+        *sorted(plain - {*own}),
         *(f"from {module} import {', '.join(sorted(of_module[module]))}" for module in sorted(of_module)),
     ]
 
@@ -68,6 +71,7 @@ def bound(node: ast.stmt) -> Iterator[str]:
     """The names that a statement binds."""
     if isinstance(node, ast.ClassDef | ast.FunctionDef):
         yield node.name
+        return
     yield from (part.id for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store))
 
 

@@ -4,13 +4,26 @@ from __future__ import annotations
 
 import ast
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
+from conformance.engines.folded import Texts
 from conformance.model.program import Cell, FixedWindows, Program
+from conformance.model.types import Type
 
 Calls = Mapping[tuple[Cell | None, str], str]
 """(Kind of cell, or None for timers; method) -> an expression of ``here``, which is the engine's cell or timer, of
-the name of the ``cell``, and of the arguments ``a``, ``b`` and ``c``."""
+the name of the ``cell``, and of the arguments ``a``, ``b`` and ``c``. "get()" is a "get" without a default."""
+
+
+class EngineCalls(NamedTuple):
+    """An engine's calls on cells of JSON and on timers, those on cells of a type, None where exports have none, and
+    whether the case has one timer at a time, whose name the engine does not know."""
+
+    plain: Calls
+    typed: Callable[[Cell, Type], Calls] | None = None
+    one_timer: bool = False
+
 
 LEFT_OUT: Mapping[tuple[Cell | None, str], tuple[str, ...]] = {
     (Cell.VALUE, "get"): ("None",),
@@ -21,7 +34,7 @@ LEFT_OUT: Mapping[tuple[Cell | None, str], tuple[str, ...]] = {
 """What the arguments of such calls are where they are left out."""
 
 
-def spelled_out(definitions: list[str], program: Program, calls: Calls) -> list[str] | None:
+def spelled_out(definitions: list[str], program: Program, calls: EngineCalls) -> list[str] | None:
     """The definitions with the calls of a program as an engine's own. Calls on timers stay where none has an
     expression. None where a call on a cell has none, or a cell is used in another way."""
     trees = [ast.parse(text) for text in definitions]
@@ -42,26 +55,29 @@ def without_windows(definitions: list[str]) -> list[str]:
 
 
 class _Calls(ast.NodeTransformer):
-    def __init__(self, program: Program, calls: Calls) -> None:
-        self._cells, self._calls, self.fails = program.cells, calls, bool(program.types)
+    def __init__(self, program: Program, calls: EngineCalls) -> None:
+        self._cells, self.fails = program.cells, False
+        self._plain, typed = calls.plain, calls.typed or (lambda kind, of: {})
+        self._typed = {name: typed(program.cells[name], of) for name, of in program.types.items()}
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         kind, name = None, ""
         match node.func:
             case ast.Attribute(ast.Attribute(ast.Name("state"), name) as here, method):
                 kind = self._cells.get(name)
-            case ast.Attribute(ast.Name("timers") as here, method) if any(of is None for of, _ in self._calls):
+            case ast.Attribute(ast.Name("timers") as here, method) if any(of is None for of, _ in self._plain):
                 pass
             case _:
                 return self.generic_visit(node)
-        if (kind, method) not in self._calls:
+        calls = self._typed.get(name, self._plain)
+        if (kind, method) not in calls:
             self.fails = True
             return node
         left_out = zip("abc", LEFT_OUT.get((kind, method), ()), strict=False)
         words = {name: ast.parse(text, mode="eval").body for name, text in left_out if text}
         given = [self.visit(part) for part in (*node.args, *(word.value for word in node.keywords))]
         names = {"here": here, "cell": ast.Constant(name), **words, **dict(zip("abc", given, strict=False))}
-        return _filled(self._calls[kind, method], names)
+        return _filled(calls.get((kind, f"{method}()"), "") * (not given) or calls[kind, method], names)
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         self.fails |= isinstance(node.value, ast.Name) and node.value.id == "state"
@@ -77,7 +93,7 @@ def _filled(text: str, names: Mapping[str, ast.expr]) -> ast.expr:
     return found
 
 
-class _Filled(ast.NodeTransformer):
+class _Filled(Texts):
     def __init__(self, names: Mapping[str, ast.expr]) -> None:
         self._names = names
 
@@ -91,14 +107,12 @@ class _Filled(ast.NodeTransformer):
                 return ast.Constant(json.dumps(value))
         return node
 
-    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
         self.generic_visit(node)
-        node.values = [
-            part.value if isinstance(part, ast.FormattedValue) and isinstance(part.value, ast.Constant) else part
-            for part in node.values
-        ]
-        texts = [str(part.value) for part in node.values if isinstance(part, ast.Constant)]
-        return ast.Constant("".join(texts)) if len(texts) == len(node.values) else node
+        match node.test:
+            case ast.List(given):
+                return node.body if given else node.orelse
+        return node
 
 
 class _Windows(ast.NodeTransformer):

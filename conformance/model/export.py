@@ -6,9 +6,11 @@ Python file. The function raises ``CannotExport`` where the format does not fit.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import date
 from enum import Enum
 from typing import Any
 
@@ -18,6 +20,9 @@ from conformance.model.steps import Advance, Deliver, Restart, Step
 from conformance.model.trace import Trace
 from conformance.model.types import Type
 from conformance.model.values import Json, canonical
+
+LONG = 40
+"""A text of more characters is written as a shorter one times a number, if it is one."""
 
 
 class CannotExport(ValueError):
@@ -55,6 +60,7 @@ class Exportable:
         message: how the engine's output speaks against the claim.
         program: the program of ``case``.
         source: the source of its class where that is not in a module, "" where it is.
+        uses: functions that this source calls.
         engine, versions: where it was found; the engine's id names no release.
         seen, specified: what the engine put out, and what the reference put out.
         one_of_two: the claim is that two schedules give the same, and ``case`` is one of the two.
@@ -77,6 +83,7 @@ class Exportable:
     observed: bool = False
     stands_for: str = ""
     source: str = ""
+    uses: tuple[Callable[..., Any], ...] = ()
 
     @property
     def test_name(self) -> str:
@@ -150,6 +157,23 @@ class Exportable:
             raise CannotExport(
                 f"witness {self.witness}: its program stops with an exception, which exports do not show"
             )
+
+
+def literal(value: Any) -> str:
+    """The source of a value of a type."""
+    if isinstance(value, tuple | list):
+        within = ", ".join(map(literal, value))
+        return f"({within},)" if isinstance(value, tuple) else f"[{within}]"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{literal(key)}: {literal(each)}' for key, each in value.items())}}}"
+    if isinstance(value, str | bytes) and len(value) > LONG:
+        period = (2 * value).find(value, 1)  # type: ignore[arg-type]
+        return f"{value[:period]!r}{f' * {len(value) // period}' * (period < len(value))}"
+    if isinstance(value, float) and (math.isnan(value) or math.isinf(value)):
+        return f'float("{value}")'
+    if isinstance(value, date):
+        return f"{type(value).__name__}.fromisoformat({value.isoformat()!r})"
+    return repr(value)
 
 
 def rows(trace: Trace) -> list[list[Json]]:

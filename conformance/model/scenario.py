@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from random import Random
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from conformance.model.case import Case, program_ref
 from conformance.model.equivalence import IMPLIES, Equivalence
@@ -259,6 +259,15 @@ class Domain:
         return not self.on_time or all(arrival.on_time for arrival in case.schedule.arrivals)
 
 
+class PlainProgram(NamedTuple):
+    """A program that does no more than a case needs: its instance, the source of its class, and functions that this
+    calls."""
+
+    program: Program
+    source: str
+    uses: tuple[Callable[..., Any], ...] = ()
+
+
 @dataclass(frozen=True)
 class Scenario:
     """An engine-neutral specification: programs, the inputs to try them on, and what users rely on.
@@ -274,8 +283,7 @@ class Scenario:
             promises.
         planned: each program has a guarantee that its output is the same whichever query runs around it. Programs in
             processing time, and programs that start with state, have none.
-        plain: gives a program that does no more than a case needs, and the source of its class, for an export; None
-            where a case has none.
+        plain: gives a program that does no more than a case needs, for an export; None where a case has none.
     """
 
     name: str
@@ -286,7 +294,7 @@ class Scenario:
     stable_under: Mapping[str, Mapping[str, Equivalence]] = field(default_factory=dict)
     complete: bool = True
     planned: bool = True
-    plain: Callable[[Program, Case], tuple[Program, str] | None] | None = None
+    plain: Callable[[Program, Case], PlainProgram | None] | None = None
 
     def __post_init__(self) -> None:
         for guarantee in self.guarantees:

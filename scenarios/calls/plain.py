@@ -3,20 +3,31 @@ write them who needs no others. An export shows a witness so."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator
+from hashlib import sha256
 from typing import Any
 
 from conformance.model.case import Case
+from conformance.model.export import literal
 from conformance.model.program import Cell, FixedWindows, Program
+from conformance.model.scenario import PlainProgram
+from conformance.model.types import shown
 from conformance.model.values import Json, canonical
 from conformance.scenarios.calls.language import SETTING, Call, Calls, parsed, spelled
-from conformance.scenarios.calls.model import NOTHING, SCRIPTS, slot
+from conformance.scenarios.calls.model import FEW, NOTHING, SCRIPTS, folded, slot
+
+LONG = 100
+"""A text of more characters is emitted as their number and a digest."""
+
+IN_ORDER = ", key=lambda entry: json.dumps(entry, ensure_ascii=False)"
+"""How entries are put in the order of their JSON."""
 
 WRITES = frozenset({"set", "add", "put", "remove", "clear"})
 
 EVENT = """
     def on_event(self, event, state, timers, emit):
-        time, window, gave = event.event_time, {window}, []
+        time, window = event.event_time, {window}
 {branches}
         emit({{'id': event.id, 'at': time, 'window': window, 'did': event.value, 'gave': gave}})
 """
@@ -30,30 +41,44 @@ TIMER = """
 """
 
 
-def plain(program: Any, case: Case) -> tuple[Program, str] | None:
-    """A program with the cells and timers that a case needs, and the source of its class. None where a call of the case
-    has no plain form."""
+def read(found: Any) -> Json:
+    """What a read of a typed cell gave."""
+    return NOTHING if found is None else shown(found)
+
+
+def told(found: Any) -> Json:
+    """What was read, with long texts as their length and a digest."""
+    if isinstance(found, str) and len(found) > LONG:
+        return {"characters": len(found), "digest": sha256(found.encode("utf-8", "surrogatepass")).hexdigest()[:12]}
+    return [told(each) for each in found] if isinstance(found, list) else found
+
+
+def plain(program: Any, case: Case) -> PlainProgram:
+    """A program with the cells and timers that a case needs."""
     texts = dict.fromkeys(arrival.event.value for arrival in case.schedule.arrivals)
     scripts = dict.fromkeys(_scripts(texts))
     calls = [call for text in (*texts, *scripts) for call in parsed(text)]
-    if program.types or not all(_has_one(program, call) for call in calls) or not _in_one_order(calls):
-        return None
     names = {call[0] for call in calls}
-    timers = tuple(name for name in program.timers if name in names)
-    kept = {name for name in program.cells if name in names} | ({SCRIPTS} if scripts else set())
-    cells = {name: kind for name, kind in program.cells.items() if name in kept}
+    timers = program.timers if names.intersection(program.timers) else ()  # one that nobody set may be told to fire
     size = program.windowing.size if isinstance(program.windowing, FixedWindows) else 0
+    keeps = any(scripts) or (bool(scripts) and size > 0)
+    kept = names | ({SCRIPTS} if keeps else set())
+    cells = {name: kind for name, kind in program.cells.items() if name in kept}
+    types = {name: kind for name, kind in program.types.items() if name in kept}
+    branches = _Branches(program, calls, keeps)
     source = "class Calls:" + EVENT.format(
         window=f"event.event_time - event.event_time % {size}" if size else 0,
-        branches="\n".join(_branch(program, "event.value", "event.id", text) for text in texts),
+        branches="\n".join(branches.of("event.value", "event.id", text) for text in texts),
     )
     if timers:
         source += TIMER.format(
-            script=f"state.{SCRIPTS}.get(name, [0, ''])" if scripts else "0, ''",
-            branches="\n".join(_branch(program, "calls", "name", text) for text in scripts),
+            script=f"state.{SCRIPTS}.get(name, [0, ''])" if keeps else "0, ''",
+            branches="\n".join(branches.of("calls", "name", text) for text in filter(None, scripts)),
         )
-    made: Program = type("Calls", (type(program),), {"cells": cells, "timers": timers})()
-    return made, "\n".join(line for line in source.splitlines() if line.strip())
+    made: Program = type("Calls", (type(program),), {"cells": cells, "types": types, "timers": timers})()
+    uses = (shown, read, told, folded)
+    text = "\n".join(line for line in source.splitlines() if line.strip())
+    return PlainProgram(made, text, tuple(each for each in uses if f"{each.__name__}(" in text))
 
 
 def _scripts(texts: Iterable[str]) -> Iterator[str]:
@@ -66,15 +91,12 @@ def _scripts(texts: Iterable[str]) -> Iterator[str]:
                 yield from _scripts([script])
 
 
-def _has_one(program: Any, call: Call) -> bool:
-    name, what, *arguments = call
-    if name == program.says or name in program.timers:
-        return True
-    return what != "drain" and not any(map(_stands_for_another, arguments))
-
-
-def _stands_for_another(argument: Json) -> bool:
-    return isinstance(argument, dict) or (isinstance(argument, list) and any(map(_stands_for_another, argument)))
+def _texts(value: Any) -> Iterator[str]:
+    """The texts in a value."""
+    if isinstance(value, list):
+        yield from itertools.chain.from_iterable(map(_texts, value))
+    elif isinstance(value, str):
+        yield value
 
 
 def _in_one_order(calls: Calls) -> bool:
@@ -83,42 +105,65 @@ def _in_one_order(calls: Calls) -> bool:
     return texts == sorted(texts, key=canonical)
 
 
-def _branch(program: Any, given: str, by: str, text: str) -> str:
-    calls = parsed(text)
-    lines = [f"emit({{'said': {call[2]!r}, 'by': {by}, 'at': time}})" for call in calls if call[0] == program.says]
-    lines += [f"gave = [None] * {len(calls)}"]
-    for number, call in enumerate(calls):
-        lines += _lines(program, number, call)
-    return "\n            ".join([f"        if {given} == {text!r}:", *lines])
+class _Branches:
+    """The source of what a program does for lists of calls. ``keeps`` says whether the calls of timers are kept."""
 
+    def __init__(self, program: Any, calls: Calls, keeps: bool) -> None:
+        self._program, self._keeps = program, keeps
+        meant = [program.meant(argument) for call in calls if call[0] in program.cells for argument in call[2:]]
+        long = any(len(text) > LONG for each in meant for text in _texts(each))
+        self._many = any(isinstance(each, list) and len(each) > FEW for each in meant)
+        self._show = "shown" if program.types else "told" * long
+        self._key = "" if _in_one_order(calls) and not self._show else IN_ORDER
 
-def _lines(program: Any, number: int, call: Call) -> list[str]:
-    name, what, *arguments = call
-    if name == program.says:
-        return []
-    if what in SETTING:
-        ms, *tag = arguments[:2]
-        time = f"time + {ms}" if what == "in" else f"(time // {ms} + 1) * {ms}"
-        later = [f"state.{SCRIPTS}.put({slot(name, *tag)!r}, [window, {spelled(s)!r}])" for s in arguments[2:]]
-        return [*later, f"timers.set({', '.join([repr(name), time, *map(repr, tag)])})"]
-    if what == "off":
-        return [f"timers.clear({', '.join(map(repr, [name, *arguments]))})"]
-    cell, kind = f"state.{name}", program.cells[name]
-    given = ", ".join(map(repr, arguments))
-    if what in WRITES:
-        return [f"{cell}.{what}({given})"]
-    if what in ("change", "extend", "lend"):
-        place = [repr(key) for key in arguments[:1] if kind is Cell.MAP]
-        found = repr(arguments[-2]) if what == "lend" else f"{cell}.get({', '.join([*place, '[]'])})"
-        write = f"{cell}.{'put' if kind is Cell.MAP else 'set'}({', '.join([*place, 'found'])})"
-        add = f"found.append({arguments[-1]!r})"
-        lines = {"change": [add], "extend": [add, write], "lend": [write, add]}
-        return [f"found = {found}", *lines[what]]
-    if what == "twice":
-        return [f"gave[{number}] = list({cell}.items()) == list({cell}.items())"]
-    if what == "items":
-        return [f"gave[{number}] = sorted([key, value] for key, value in {cell}.items())"]
-    if kind in (Cell.VALUE, Cell.MAP):
-        return [f"gave[{number}] = {cell}.get({', '.join(map(repr, [*arguments, NOTHING]))})"]
-    around = {Cell.BAG: "list", Cell.SET: "sorted", Cell.COMBINING: ""}[kind]
-    return [f"gave[{number}] = {around}({cell}.get())"]
+    def of(self, given: str, by: str, text: str) -> str:
+        """What is done where ``given`` is this text of calls."""
+        says, calls = self._program.says, parsed(text)
+        lines = [f"emit({{'said': {call[2]!r}, 'by': {by}, 'at': time}})" for call in calls if call[0] == says]
+        lines += [f"gave = [None] * {len(calls)}" if calls else "gave = []"]
+        for number, call in enumerate(calls):
+            lines += self._lines(f"gave[{number}]", call)
+        return "\n            ".join([f"        if {given} == {text!r}:", *lines])
+
+    def _lines(self, gave: str, call: Call) -> list[str]:
+        name, what, *arguments = call
+        if name == self._program.says:
+            return []
+        if what in SETTING:
+            ms, *tag = arguments[:2]
+            time = f"time + {ms}" if what == "in" else f"(time // {ms} + 1) * {ms}"
+            put = f"state.{SCRIPTS}.put({slot(name, *tag)!r}, [window, {{!r}}])"
+            later = [put.format(spelled(script)) for script in arguments[2:] if self._keeps]
+            return [*later, f"timers.set({', '.join([repr(name), time, *map(repr, tag)])})"]
+        if what == "off":
+            return [f"timers.clear({', '.join(map(repr, [name, *arguments]))})"]
+        cell, kind = f"state.{name}", self._program.cells[name]
+        values = [literal(self._program.meant(argument)) for argument in arguments]
+        if what in WRITES:
+            return [f"{cell}.{what}({', '.join(values)})"]
+        if what == "drain":
+            return [f"for key, _ in {cell}.items():", f"    {cell}.remove(key)"]
+        if what in ("change", "extend", "lend"):
+            place = values[:1] if kind is Cell.MAP else []
+            found = values[-2] if what == "lend" else f"{cell}.get({', '.join([*place, '[]'])})"
+            write = f"{cell}.{'put' if kind is Cell.MAP else 'set'}({', '.join([*place, 'found'])})"
+            add = f"found.append({values[-1]})"
+            lines = {"change": [add], "extend": [add, write], "lend": [write, add]}
+            return [f"found = {found}", *lines[what]]
+        return [f"{gave} = {self._read(cell, kind, what, values)}"]
+
+    def _read(self, cell: str, kind: Cell, what: str, values: list[str]) -> str:
+        """The source of what a read is emitted as."""
+        show = f"{self._show}({{}})".format if self._show else "{}".format
+        if what == "twice":
+            return f"list({cell}.items()) == list({cell}.items())"
+        if what == "items":
+            return f"sorted([[{show('key')}, {show('value')}] for key, value in {cell}.items()]{self._key})"
+        if kind in (Cell.VALUE, Cell.MAP):
+            found = f"{cell}.get({', '.join([*values, *([] if self._program.types else [repr(NOTHING)])])})"
+            return found.join(["read(", ")"]) if self._program.types else show(found)
+        found = f"{cell}.get()"
+        if kind is Cell.COMBINING:
+            return found
+        listed = f"[{show('each')} for each in {found}]" if self._show else found
+        return f"sorted({listed}{self._key})" if kind is Cell.SET else f"folded({listed})" if self._many else listed

@@ -12,8 +12,10 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import Any
 
+from conformance.model.case import Case
+from conformance.model.export import literal
 from conformance.model.program import Cell, Emit, Program, State, Timers
-from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario
+from conformance.model.scenario import Domain, Finding, Guarantee, Observation, PlainProgram, Scenario
 from conformance.model.schedule import Event
 from conformance.model.trace import Emission
 from conformance.model.types import Refused, shown
@@ -119,6 +121,65 @@ class Misfits(TypedValues):
     cells = {**dict.fromkeys(TYPES, Cell.VALUE), "last": Cell.VALUE}
     types = TYPES
     misfits = True
+
+
+# Exports
+
+
+def told(found: Any) -> Json:
+    """What a cell holds, where it is read as None if it holds nothing."""
+    return NOTHING if found is None else shown(found)
+
+
+TYPED = """
+class Typed:
+    def on_event(self, event, state, timers, emit):
+        did = {{'id': event.id, 'did': event.value, 'last': {last}}}{held}{written}
+        emit(did)
+"""
+WRITES = {
+    "clear": ["state.{cell}.clear()"],
+    "write": ["state.{cell}.set({value})", "did['refused'] = ''"],
+    "misfit": [
+        "try:",
+        "    state.{cell}.set({value})",
+        "    did['refused'] = ''",
+        "except Exception:  # any refusal will do",
+        "    did['refused'] = 'DoesNotFit'",
+    ],
+    "change written": ["value = {value}", "state.{cell}.set(value)", "did['refused'] = ''", "{changed}"],
+    "change read": ["value = state.{cell}.get()", "if value is not None:", "    {changed}"],
+}
+CHANGED = {"array": f"value.append({ADDED})", "map": f"value['added'] = {ADDED}"}
+
+
+def plain(program: Program, case: Case) -> PlainProgram:
+    """The writes of a case's events, as somebody would write them who needs no others."""
+    events = [arrival.event for arrival in case.schedule.arrivals]
+    did = {text: _did(text) for text in dict.fromkeys(event.value for event in events)}
+    cells = dict.fromkeys(cell for _, cell in did.values())
+    again = len({event.key for event in events}) < len(events)
+    held = "".join(
+        f"\n        if did['last'] == {cell!r}:\n            did['held'] = told(state.{cell}.get())" for cell in cells
+    )
+    written = ""
+    for text, (what, cell) in did.items():
+        name = text.partition(" ")[2] if what in ("write", "misfit") else MUTABLE.get(cell, "")
+        words = {"cell": cell, "value": literal(sample(name)[1]) if name else "", "changed": CHANGED.get(cell, "")}
+        lines = [f"did['before'] = told(state.{cell}.get())", *(line.format(**words) for line in WRITES[what])]
+        lines += [f"did['after'] = told(state.{cell}.get())", *[f"state.last.set({cell!r})"] * again]
+        written += "\n            ".join([f"\n        if event.value == {text!r}:", *lines])
+    source = TYPED.format(last="state.last.get()" if again else None, held=held * again, written=written)
+    declared = {"cells": dict.fromkeys([*cells, *["last"] * again], Cell.VALUE), "types": {c: TYPES[c] for c in cells}}
+    return PlainProgram(type("Typed", (Program,), declared)(), source.strip(), (told,))
+
+
+def _did(text: str) -> tuple[str, str]:
+    """(what an event does, a key of WRITES, and the cell)."""
+    what, _, name = text.partition(" ")
+    if what == "write":
+        return "misfit" if name in MISFITS else what, cell_of(name)
+    return text.rpartition(" ")[0], text.split()[-1]
 
 
 @cache
@@ -252,6 +313,7 @@ VALUES = {
 }
 
 SCENARIO = Scenario(
+    plain=plain,
     name="typed state",
     summary="After every write of a typed value, emit what its cell held before and holds now.",
     programs={"values": TypedValues(), "containers": Containers(), "misfits": Misfits()},

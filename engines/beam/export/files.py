@@ -11,47 +11,51 @@ from conformance.engines.beam.export import native as export_native
 from conformance.engines.beam.export import types as export_types
 from conformance.engines.beam.export.plans import SOURCES, Around, composed
 from conformance.engines.beam.plans import plans
-from conformance.engines.spelled_out import Calls
+from conformance.engines.spelled_out import Calls, EngineCalls
 from conformance.model.export import CannotExport, Exportable
 from conformance.model.program import Cell, FixedWindows, Program
 from conformance.model.schedule import Plan
 
 
 class Runner(NamedTuple):
-    """A runner: its class, the lines that import what its pipelines need, the source of ``elements``, its options,
-    whether it may need Prism's binary, and how it is run."""
+    """A runner: its class, the lines that import what its pipelines need, the source that makes the input, and of the
+    input's elements, the source of a DoFn ``ChecksItselfIn`` beside them, its options, whether it may need Prism's
+    binary, and how it is run."""
 
     name: str
     imports: tuple[str, ...]
-    source: str
+    made: str
+    elements: str
+    busy: str = ""
     options: tuple[str, ...] = ()
     prism: bool = False
     how: str = ""
 
 
 SPECS = {
-    Cell.VALUE: ("ValueCell", "ReadModifyWriteStateSpec({!r}, FastPrimitivesCoder())"),
-    Cell.BAG: ("BagCell", "BagStateSpec({!r}, FastPrimitivesCoder())"),
-    Cell.SET: ("BagCell", "SetStateSpec({!r}, StrUtf8Coder())"),
-    Cell.MAP: ("MapCell", "ReadModifyWriteStateSpec({!r}, FastPrimitivesCoder())"),
-    Cell.COMBINING: ("CombiningCell", "CombiningValueStateSpec({!r}, FastPrimitivesCoder(), sum)"),
+    Cell.VALUE: "ReadModifyWriteStateSpec({!r}, FastPrimitivesCoder())",
+    Cell.BAG: "BagStateSpec({!r}, FastPrimitivesCoder())",
+    Cell.SET: "SetStateSpec({!r}, StrUtf8Coder())",
+    Cell.MAP: "ReadModifyWriteStateSpec({!r}, FastPrimitivesCoder())",
+    Cell.COMBINING: "CombiningValueStateSpec({!r}, FastPrimitivesCoder(), sum)",
 }
-"""Kind of cell -> the class of ``export_cells`` and the spec of Beam that keep it."""
+"""Kind of cell -> the spec of Beam that keeps it."""
 
 TYPED = {
-    Cell.VALUE: ("TypedValueCell", "ReadModifyWriteStateSpec"),
-    Cell.BAG: ("TypedBagCell", "BagStateSpec"),
-    Cell.MAP: ("TypedMapCell", "ReadModifyWriteStateSpec"),
+    Cell.VALUE: "ReadModifyWriteStateSpec",
+    Cell.BAG: "BagStateSpec",
+    Cell.MAP: "ReadModifyWriteStateSpec",
 }
-"""The same of cells with a type."""
+"""The spec of cells with a type."""
 
-CALLS: Calls = {
+PLAIN: Calls = {
     (Cell.VALUE, "get"): "(here.read() or [a])[0]",
     (Cell.VALUE, "set"): "here.write((a,))",
     (Cell.COMBINING, "get"): "here.read()",
     (Cell.COMBINING, "add"): "here.add(a)",
     **{(kind, "get"): "list(here.read())" for kind in (Cell.BAG, Cell.SET)},
     **{(kind, "add"): "here.add(a)" for kind in (Cell.BAG, Cell.SET)},
+    (Cell.BAG, "set"): "[here.clear(), *map(here.add, a)]",
     (Cell.MAP, "get"): "(here.read() or {}).get(a, b)",
     (Cell.MAP, "put"): "here.write({**(here.read() or {}), a: b})",
     (Cell.MAP, "remove"): "here.write({k: v for k, v in (here.read() or {}).items() if k != a})",
@@ -63,13 +67,22 @@ CALLS: Calls = {
 """What a program's calls are on Beam's state and timers. A value is boxed, because read() gives None for an empty cell,
 too; a map is a dictionary in a value."""
 
+OF_TYPES: Calls = {
+    **PLAIN,
+    (Cell.VALUE, "get"): "a if (kept := here.read()) is None else kept",
+    (Cell.VALUE, "get()"): "here.read()",
+    (Cell.VALUE, "set"): "here.write(a)",
+}
+"""The same on cells with a type, whose values are not boxed: a coder of a type has no box."""
+
+CALLS = EngineCalls(PLAIN, lambda kind, of: OF_TYPES)
+
 IMPORTS = (
     "import tempfile",
     "from pathlib import Path",
     "from typing import Any, Tuple",
     "import apache_beam as beam",
     "from apache_beam.coders import FastPrimitivesCoder",
-    "from apache_beam.options.pipeline_options import PipelineOptions",
     "from apache_beam.transforms import trigger, window",
     "from apache_beam.utils.timestamp import Timestamp",
 )
@@ -100,29 +113,21 @@ FIRE = """    @on_timer(TIMER)
 """
 
 RUN = """
-def write(row, path{time}):
-    with open(path, "a", encoding="utf-8") as file:
-        file.write(json.dumps({row}) + "\\n")
-
 {source}
 
 {around}{options}
 
 def run():
+    write = lambda row, path{time}: Path(path).open("a").write(json.dumps({row}) + "\\n")
+    timed = lambda id, key, value, ms: window.TimestampedValue(({keyed}, (id, value)), Timestamp(micros=ms * 1000))
+    {made}
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "rows").touch()
-        pipeline = beam.Pipeline(runner={runner}(), options=PipelineOptions(OPTIONS))
-        rows = elements(pipeline) | beam.Map(lambda element: element).with_output_types(Tuple[{hint}, Any])
-        rows = {before} | {transform}
-        {behind} | "write" >> beam.Map(write, f"{folder}/rows")
+        pipeline = beam.Pipeline(runner={runner}(){argv})
+        rows = pipeline | {elements} | beam.Map(lambda element: element).with_output_types(Tuple[{hint}, Any])
+        {applied} | "write" >> beam.Map(write, f"{folder}/rows")
         pipeline.run({how}).wait_until_finish()
         return [json.loads(line) for line in Path(folder, "rows").read_text(encoding="utf-8").splitlines()]
-"""
-
-TIMED = """
-def timed(id, key, value, ms):
-    return window.TimestampedValue(({keyed}, (id, value)), Timestamp(micros=ms * 1000))
-
 """
 
 LOCATED = """
@@ -130,18 +135,14 @@ LOCATED = """
 OPTIONS += [f"--prism_location={path}" for path in [os.environ.get("PRISM")] if path]
 """
 
-STREAM = """
-def elements(pipeline):
-    made = TestStream(coder=FastPrimitivesCoder())
+STREAM = """made = TestStream(coder=FastPrimitivesCoder())
     for kind, given in STEPS:
         if kind == "watermark":
             made.advance_watermark_to(Timestamp(micros=given * 1000))
         else:
-            made.add_elements([timed(*row) for row in given])
-    return pipeline | made
-"""
+            made.add_elements([timed(*row) for row in given])"""
 
-ON_PRISM = """
+BUSY = """
 class Offsets(RestrictionProvider):
     def initial_restriction(self, element):
         return OffsetRange(0, 2)
@@ -156,23 +157,21 @@ class ChecksItselfIn(beam.DoFn):  # it is called again and again, else Prism kee
         if tracker.try_claim(tracker.current_restriction().start):
             tracker.defer_remainder()
         return ()
+"""
 
-def elements(pipeline):  # one element for a whole bundle: Prism keeps those of one event of a TestStream in no order
-    pipeline | beam.Create([0], reshuffle=False) | beam.ParDo(ChecksItselfIn())
-    made, now = TestStream(coder=FastPrimitivesCoder()), Timestamp(0)
+ON_PRISM = """made, now = TestStream(coder=FastPrimitivesCoder()), Timestamp(0)
     for kind, given in STEPS:
         if kind == "watermark":
             made.advance_watermark_to(now := Timestamp(micros=given * 1000))
-        else:
-            made.add_elements([window.TimestampedValue(("", given), now)])
-    return pipeline | made | "take apart" >> beam.FlatMap(lambda bundle: [timed(*row) for row in bundle[1]])
-"""
+        else:  # one element for a whole bundle: Prism keeps those of one event of a TestStream in no order
+            made.add_elements([window.TimestampedValue(("", given), now)])"""
 
-BOUNDED = """
-def elements(pipeline):  # the input is bounded: the watermark goes from its least to its greatest value
-    rows = [row for kind, given in STEPS if kind == "rows" for row in given]
-    return pipeline | beam.Create(rows, reshuffle=False) | beam.MapTuple(timed)
-"""
+APART = """made | "take apart" >> beam.FlatMap(lambda bundle: [timed(*row) for row in bundle[1]])"""
+
+BOUNDED = """# The input is bounded: the watermark goes from its least to its greatest value.
+    given = [row for kind, rows in STEPS if kind == "rows" for row in rows]"""
+
+CREATED = "beam.Create(given, reshuffle=False) | beam.MapTuple(timed)"
 
 TEST_STREAM = "from apache_beam.testing.test_stream import TestStream"
 
@@ -180,8 +179,9 @@ RUNNERS = {
     "beam-direct": Runner(
         "BundleBasedDirectRunner",
         ("from apache_beam.runners.direct.direct_runner import BundleBasedDirectRunner", TEST_STREAM),
-        TIMED + STREAM,
-        ("--streaming",),
+        STREAM,
+        "made",
+        options=("--streaming",),
         how="test_runner_api=False",
     ),
     "beam-prism": Runner(
@@ -192,19 +192,23 @@ RUNNERS = {
             "from apache_beam.transforms.core import RestrictionProvider",
             TEST_STREAM,
         ),
-        TIMED + ON_PRISM,
+        ON_PRISM,
+        APART,
+        BUSY,
         ("--streaming", "--environment_type=LOOPBACK", "--experiments=prism_disable_sdf_split"),
         prism=True,
     ),
     "beam-fnapi": Runner(
         "FnApiRunner",
         ("from apache_beam.runners.portability.fn_api_runner.fn_runner import FnApiRunner",),
-        TIMED + BOUNDED,
+        BOUNDED,
+        CREATED,
     ),
     "beam-auto": Runner(
         "DirectRunner",
         ("from apache_beam.runners.direct.direct_runner import DirectRunner",),
-        TIMED + BOUNDED,
+        BOUNDED,
+        CREATED,
         prism=True,
     ),
 }
@@ -213,10 +217,8 @@ RUNNERS = {
 STREAMED, BATCHED = ("beam-direct", "beam-prism"), ("beam-fnapi", "beam-auto")
 
 WINDOWS = """beam.WindowInto(
-            window.FixedWindows({size}), allowed_lateness=Duration(micros={lateness}),
-            trigger=trigger.AfterWatermark(late=trigger.AfterCount(1)),
-            accumulation_mode=trigger.AccumulationMode.DISCARDING,
-        )"""
+            window.FixedWindows({size}), trigger.AfterWatermark(late=trigger.AfterCount(1)),
+            trigger.AccumulationMode.DISCARDING, allowed_lateness=Duration(micros={lateness}))"""
 
 
 def teststream(asked: Exportable) -> str:
@@ -230,8 +232,6 @@ def bounded(asked: Exportable) -> str:
 
 
 def _file(name: str, engines: tuple[str, ...], asked: Exportable) -> str:
-    from conformance.engines.beam.export import cells
-
     native = export_native.runner_of(asked.engine)
     if (native or asked.engine) not in engines:
         there = ", ".join([*engines, *(f"{begin}NAME" for begin, on in export_native.NATIVE.items() if on in engines)])
@@ -239,10 +239,6 @@ def _file(name: str, engines: tuple[str, ...], asked: Exportable) -> str:
     runner = RUNNERS[native or asked.engine]
     around = composed(exporting.plans_of(asked, SOURCES))
     operator, transform = export_native.source_of(asked) if native else (_operator(asked), _applied(asked))
-    plain = not native and exporting.in_place(asked, CALLS)
-    kinds = [] if native or plain else [_class(asked.program, cell) for cell in asked.program.cells]
-    kinds += ["NamedTimers"] if asked.program.timers and not native and not plain else []
-    kinds += ["exchanged", "to_beam", "from_beam"] if asked.typed_keys else []
     return exporting.file_of(
         asked,
         exporting.Source(
@@ -256,41 +252,42 @@ def _file(name: str, engines: tuple[str, ...], asked: Exportable) -> str:
                 *[export_types.CODERS] * bool(asked.program.types),
                 *export_types.IMPORTS * bool(asked.typed_keys),
             ),
-            [getattr(cells, name) for name in dict.fromkeys(kinds)],
+            (),
             export_types.keys(asked) + "\n" + operator + "\n\n" + _run(asked, runner, around, transform),
-            CALLS if plain else None,
+            None if native else CALLS,
+            "Timestamp",
         ),
         (Plan,),
         program=not native,
     )
 
 
-def _class(program: Program, cell: str) -> str:
-    return (TYPED if cell in program.types else SPECS)[program.cells[cell]][0]
-
-
 def _spec(program: Program, cell: str) -> str:
     """The source of a cell's spec."""
-    spec = (TYPED if cell in program.types else SPECS)[program.cells[cell]][1]
-    return (
-        f"{spec}({cell!r}, {export_types.coder(program.types[cell])})" if cell in program.types else spec.format(cell)
-    )
+    if cell not in program.types:
+        return SPECS[program.cells[cell]].format(cell)
+    return f"{TYPED[program.cells[cell]]}({cell!r}, {export_types.coder(program.types[cell])})"
 
 
 def _run(asked: Exportable, runner: Runner, around: Around, transform: str) -> str:
     options = [*runner.options, *(o for part in asked.case.schedule.plans for o in plans.OF_FNAPI[part].options)]
     changes = [change.strip() for change in (around.before, around.behind) if change]
     given = f"OPTIONS = {options}{LOCATED.rstrip()}" if runner.prism else ""
+    applied = f"{'before(rows)' if around.before else 'rows'} | {transform}"
+    if around.behind:
+        applied = f"rows = {applied}\n        behind(rows)"
+    if runner.busy:
+        applied = f"pipeline | beam.Create([0], reshuffle=False) | beam.ParDo(ChecksItselfIn())\n        {applied}"
     words = {
         "{around}": "".join(f"{change}\n\n\n" for change in changes),
-        "{before}": "before(rows)" if around.before else "rows",
-        "{behind}": "behind(rows)" if around.behind else "rows",
-        "{source}": runner.source.strip(),
+        "{source}": runner.busy.strip(),
+        "{made}": runner.made,
         "{runner}": runner.name,
         "{options}": given,
-        "(OPTIONS)": "(OPTIONS)" if given else f"({options})",
+        "{argv}": ", argv=OPTIONS" if given else f", argv={options}" if options else "",
+        "{elements}": runner.elements,
+        "{applied}": applied,
         "{how}": runner.how,
-        "{transform}": transform,
         "{keyed}": "KEYED[key]" if asked.typed_keys else "key",
         "{hint}": export_types.hint(asked),
         "{time}": ", time=beam.DoFn.TimestampParam" if asked.program.timed else "",
@@ -301,10 +298,10 @@ def _run(asked: Exportable, runner: Runner, around: Around, transform: str) -> s
 
 def _applied(asked: Exportable) -> str:
     """The source of the program in its windows."""
-    windowing, into = asked.program.windowing, "beam.WindowInto(window.GlobalWindows())"
+    windowing, into = asked.program.windowing, ""
     if isinstance(windowing, FixedWindows):
-        into = WINDOWS.format(size=windowing.size / 1000, lateness=windowing.allowed_lateness * 1000)
-    return f"{into} | beam.ParDo(Operator()).with_output_types(Any)"
+        into = WINDOWS.format(size=windowing.size / 1000, lateness=windowing.allowed_lateness * 1000) + " | "
+    return f"{into}beam.ParDo(Operator()).with_output_types(Any)"
 
 
 def _operator(asked: Exportable) -> str:
@@ -314,17 +311,13 @@ def _operator(asked: Exportable) -> str:
     specs += ['TIMER = TimerSpec("timer", TimeDomain.WATERMARK)'] if timed else []
     given = ["time=beam.DoFn.TimestampParam", *(f"{name}_state=beam.DoFn.StateParam({name}_spec)" for name in cells)]
     given += ["timer=beam.DoFn.TimerParam(TIMER)"] if timed else []
-    plain = exporting.in_place(asked, CALLS)
     # A cell may have the name of a variable of the operator.
-    classes = {name: "" if plain else _class(asked.program, name) for name in cells}
-    state = ", ".join(
-        f"{name}={kind}({name}_state)" if kind else f"{name}={name}_state" for name, kind in classes.items()
-    )
+    state = ", ".join(f"{name}={name}_state" for name in cells)
     words = {
         "{specs}": "\n".join(f"    {spec}" for spec in specs).rstrip(),
         "{state}": f"SimpleNamespace({state})",
-        "{timers}": ("timer" if plain else "NamedTimers(timer)") if timed else "None",
-        "{key}": "handed(key)" if asked.typed_keys else "key",
+        "{timers}": "timer" if timed else "None",
+        "{key}": export_types.handed(asked),
     }
     fire = ["self", "key=beam.DoFn.KeyParam", "tag=beam.DoFn.DynamicTimerTagParam", *given]
     text = OPERATOR.replace("{given}", _signature(["self", "element", *given]))
@@ -335,6 +328,4 @@ def _operator(asked: Exportable) -> str:
 def _signature(parameters: list[str]) -> str:
     """Parameters, in as many lines as they need."""
     text = ", ".join(parameters)
-    if len(text) < 90:
-        return text
-    return "\n" + textwrap.fill(text, 108, initial_indent=" " * 8, subsequent_indent=" " * 8) + "\n    "
+    return textwrap.fill(text, 118, initial_indent=" " * 16, subsequent_indent=" " * 12).lstrip()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conformance.model import types
-from conformance.model.export import Exportable
+from conformance.model.export import Exportable, literal
 
 CODERS = "from apache_beam.coders import coders"
 """The module that has all of Beam's coders, some of which the package does not name."""
@@ -11,21 +11,10 @@ CODERS = "from apache_beam.coders import coders"
 
 IMPORTS = ("from typing import NamedTuple, Optional", "from apache_beam.coders import RowCoder, registry")
 
-KEYED = """
-KEYED = {{name: exchanged(value, datetime, to_beam) for name, value in KEYS.items()}}
-
-def handed(key):  # the key that a DoFn was handed
-    return exchanged(key, Timestamp, from_beam)
-"""
-
-KEYED_BY_ROWS = """
+ROWS = """
 # Beam has a coder for keys of this type in a row alone.
 Key = NamedTuple("Key", [{fields}])
 registry.register_coder(Key, RowCoder)
-KEYED = {{name: Key({given}) for name, value in KEYS.items()}}
-
-def handed(key):  # the key that a DoFn was handed
-    return {handed}
 """
 
 
@@ -52,20 +41,28 @@ def hint(asked: Exportable) -> str:
 
 
 def keys(asked: Exportable) -> str:
-    """The source of typed keys, as the adapter has them: put into elements, and taken from what a DoFn is handed."""
+    """The source of typed keys, as elements have them by their names; "" for none."""
     from conformance.engines.beam.pipelines.typed_keys import FIELDS, SCALARS
 
     if not (typed := asked.typed_keys):
         return ""
-    kind = typed[0]
-    if type(kind) in SCALARS:
-        return KEYED.format().lstrip()
-    if isinstance(kind, types.Struct):
-        within = [(name, {**SCALARS, **FIELDS}[type(each)].__name__) for name, each in kind.fields]
-        fields = ", ".join(f"({name!r}, Optional[{hint}])" for name, hint in within)
-        return KEYED_BY_ROWS.format(fields=fields, given="*value", handed="key").lstrip()
-    given = "exchanged(value, datetime, to_beam)"
-    fields = f'("value", {FIELDS[type(kind)].__name__})'
-    return KEYED_BY_ROWS.format(
-        fields=fields, given=given, handed="exchanged(key.value, Timestamp, from_beam)"
-    ).lstrip()
+    kind, values = typed
+    given = {name: literal(value) for name, value in values.items()}
+    rows = ""
+    if type(kind) not in SCALARS:
+        fields = kind.fields if isinstance(kind, types.Struct) else (("value", kind),)
+        named = {name: {**SCALARS, **FIELDS}[type(each)].__name__ for name, each in fields}
+        hints = (
+            f"({name!r}, {f'Optional[{of}]' if isinstance(kind, types.Struct) else of})" for name, of in named.items()
+        )
+        rows = ROWS.format(fields=", ".join(hints))
+        given = {name: f"Key({'*' * isinstance(kind, types.Struct)}{value})" for name, value in given.items()}
+    return f"{rows}KEYED = {{{', '.join(f'{name!r}: {value}' for name, value in given.items())}}}\n"
+
+
+def handed(asked: Exportable) -> str:
+    """The source of the key that a DoFn was handed."""
+    from conformance.engines.beam.pipelines.typed_keys import FIELDS
+
+    typed = asked.typed_keys
+    return "key.value" if typed and type(typed[0]) in FIELDS else "key"

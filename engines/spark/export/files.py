@@ -4,6 +4,7 @@ there with rows or with pandas frames, or as a state function of applyInPandasWi
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from conformance.engines import exporting
 from conformance.engines.spark.export import cells as export_cells
@@ -11,11 +12,11 @@ from conformance.engines.spark.export import groups as export_groups
 from conformance.engines.spark.export import native as export_native
 from conformance.engines.spark.export import query as export_query
 from conformance.engines.spark.state import typed_cells
-from conformance.engines.spelled_out import Calls
-from conformance.model.export import CannotExport, Difference, Exportable, OfSibling
+from conformance.engines.spelled_out import Calls, EngineCalls
+from conformance.model.export import CannotExport, Difference, Exportable, OfSibling, literal
 from conformance.model.program import Cell, FixedWindows, Program
 from conformance.model.schedule import Plan, Restart, Step
-from conformance.model.types import Struct
+from conformance.model.types import Struct, Type
 
 TESTER, SPARK, PANDAS, GROUPS = "spark-tws-tester", "spark-tws", "spark-tws-pandas", export_groups.GROUPS
 NATIVE = export_native.NATIVE
@@ -28,21 +29,6 @@ IN_PYSPARK = {
 SIBLINGS = {"spark-tws-jvm": (SPARK, PANDAS), "spark-fmgws-jvm": (GROUPS,), "spark-mgws-jvm": (GROUPS,)}
 """Engines of the JVM's API -> those of the same operator in PySpark, the nearest first."""
 
-CELLS = {
-    Cell.VALUE: export_cells.ValueCell,
-    Cell.BAG: export_cells.BagCell,
-    Cell.MAP: export_cells.MapCell,
-    Cell.SET: export_cells.SetCell,
-    Cell.COMBINING: export_cells.CombiningCell,
-}
-
-TYPED = {
-    Cell.VALUE: export_cells.TypedValueCell,
-    Cell.BAG: export_cells.TypedBagCell,
-    Cell.MAP: export_cells.TypedMapCell,
-}
-"""Of cells with a type."""
-
 HANDLES = {
     Cell.VALUE: "handle.getValueState({!r}, 'v string')",
     Cell.BAG: "handle.getListState({!r}, 'v string')",
@@ -50,13 +36,14 @@ HANDLES = {
     Cell.SET: "handle.getMapState({!r}, 'k string', 'v string')",
     Cell.COMBINING: "handle.getValueState({!r}, 'v string')",
 }
-CALLS: Calls = {
+PLAIN: Calls = {
     (Cell.VALUE, "get"): "json.loads((here.get() or [json.dumps(a)])[0])",
     (Cell.VALUE, "set"): "here.update((json.dumps(a),))",
     (Cell.COMBINING, "get"): "json.loads((here.get() or ['0'])[0])",
     (Cell.COMBINING, "add"): "here.update((json.dumps(json.loads((here.get() or ['0'])[0]) + a),))",
     (Cell.BAG, "get"): "[json.loads(row[0]) for row in here.get()]",
     (Cell.BAG, "add"): "here.appendValue((json.dumps(a),))",
+    (Cell.BAG, "set"): "here.put([(json.dumps(each),) for each in a]) if a else here.clear()",
     (Cell.MAP, "get"): "json.loads((here.getValue((a,)) or [json.dumps(b)])[0])",
     (Cell.MAP, "put"): "here.updateValue((a,), (json.dumps(b),))",
     (Cell.MAP, "remove"): "here.removeKey((a,))",
@@ -65,7 +52,38 @@ CALLS: Calls = {
     (Cell.SET, "add"): "here.updateValue((a,), ('null',))",
     **{(kind, "clear"): "here.clear()" for kind in Cell},
 }
-"""What a program's calls are on the state variables, which hold JSON texts."""
+"""What a program's calls are on the state variables, which hold JSON texts. ListState refuses to be put nothing."""
+
+
+def typed(kind: Cell, of: Type) -> Calls:
+    """What a program's calls are on a state variable of a type. A struct is a row of several columns, another value is
+    one column."""
+    *_, value = structs = [isinstance(part, Struct) for part in typed_cells.parts(of, kind)]
+    first, second, each = (
+        name if struct else f"({name},)"
+        for name, struct in zip(("a", "b", "each"), (structs[0], value, value), strict=True)
+    )
+    row = "row" if value else "row[0]"
+    get, by_key = (
+        f"({read} or {default})" if value else f"({read} or [{default}])[0]"
+        for read, default in (("here.get()", "a"), (f"here.getValue({first})", "b"))
+    )
+    return {
+        (Cell.VALUE, "get"): get,
+        (Cell.VALUE, "set"): f"here.update({first})",
+        (Cell.BAG, "get"): f"[{row} for row in here.get()]",
+        (Cell.BAG, "add"): f"here.appendValue({first})",
+        (Cell.BAG, "set"): f"here.put([{each} for each in a])",
+        (Cell.MAP, "get"): by_key,
+        (Cell.MAP, "put"): f"here.updateValue({first}, {second})",
+        (Cell.MAP, "remove"): f"here.removeKey({first})",
+        (Cell.MAP, "items"): f"[({'key' if structs[0] else 'key[0]'}, {row}) for key, row in here.iterator()]",
+        **{(kind, "clear"): "here.clear()" for kind in Cell},
+    }
+
+
+CALLS = EngineCalls(PLAIN, typed)
+WITH_ONE_TIMER = EngineCalls({**PLAIN, (None, "set"): "here.registerTimer(b)"}, typed, one_timer=True)
 
 IMPORTS = ("from types import SimpleNamespace",)
 PROCESSOR_IMPORTS = ("from pyspark.sql import Row", "from pyspark.sql.streaming import StatefulProcessor")
@@ -79,10 +97,9 @@ class Processor(StatefulProcessor):
     def init(self, handle):
         self.given = SimpleNamespace({state}), {timers}
     def handleInputRows(self, key, rows, timerValues):
-        for row in {given}:
-            if row.id:  # the others move the watermark
-                event = SimpleNamespace(id=row.id, key={handed}, value=json.loads(row.value), event_time={ms})
-                yield from {row}
+        for row in ({given} if row.id):  # the others move the watermark
+            event = SimpleNamespace(id=row.id, key={handed}, value=json.loads(row.value), event_time={ms})
+            yield from {row}
 """
 
 EXPIRED = """    def handleExpiredTimer(self, key, timerValues, expiredTimerInfo):
@@ -92,9 +109,18 @@ EXPIRED = """    def handleExpiredTimer(self, key, timerValues, expiredTimerInfo
             yield from {row}
 """
 
-ROWS = {"given": "rows", "ms": "row.ms", "row": "(Row(row=json.dumps(row)) for row in outputs({}, *self.given))"}
+ONE_EXPIRED = """    def handleExpiredTimer(self, key, timerValues, expiredTimerInfo):
+        timer = SimpleNamespace(key={key}, time=expiredTimerInfo.getExpiryTimeInMs())
+        yield from {row}
+"""
+
+ROWS = {
+    "given": "row for row in rows",
+    "ms": "row.ms",
+    "row": "(Row(row=json.dumps(row)) for row in outputs({}, *self.given))",
+}
 FRAMES = {
-    "given": "(row for frame in rows for row in frame.itertuples())",
+    "given": "row for frame in rows for row in frame.itertuples()",
     "ms": "int(row.ms)",
     "row": "(pd.DataFrame(dict(row=[json.dumps(row)])) for row in outputs({}, *self.given))",
 }
@@ -125,23 +151,7 @@ def run():
 """
 
 
-TYPED_KEYS = """
-def literal(value):
-    return F.struct(*map(literal, value)) if isinstance(value, tuple) else F.lit(value)
-
-
-def typed():  # the column of the key that a name stands for; a row without one has the first key, in its own group
-    first, *others = ((name, literal(value).cast({type!r})) for name, value in KEYS.items())
-    found = first[1]
-    for name, value in others:
-        found = F.when(F.col("key") == name, value).otherwise(found)
-    return found
-
-"""
-
-PROCESSED = """(
-            statefulProcessor=Processor(), outputStructType="row string", outputMode="Append", timeMode="EventTime"
-        )"""
+PROCESSED = """(Processor(), "row string", "Append", "EventTime")"""
 
 METHODS = {
     SPARK: f"transformWithState{PROCESSED}",
@@ -163,7 +173,7 @@ def twstester(asked: Exportable) -> str:
     if asked.typed_keys:
         raise CannotExport(f"witness {asked.witness}: its program needs typed keys, which twstester does not have")
     operator = _processor(asked, "key[0][0]" if size else "key[0]")
-    return _file(asked, TESTER_IMPORTS, _used(asked), operator + "\n" + run)
+    return _file(asked, TESTER_IMPORTS, operator + "\n" + run)
 
 
 def spark(asked: Exportable) -> str:
@@ -189,7 +199,7 @@ def spark(asked: Exportable) -> str:
     columns, key, handed = '"key"', "key[0]", "row.key"
     keys = asked.typed_keys
     if keys:
-        changes += 'withColumn("beat", F.col("id") == "").withColumn("typed", typed()).'
+        changes += f'withColumn("beat", F.col("id") == "").withColumn("typed", {_typed_key(*keys)}).'
         # A struct is a dictionary in pandas.
         columns, key = (
             '"beat", "typed"',
@@ -198,20 +208,19 @@ def spark(asked: Exportable) -> str:
         handed = key
     batch = bool(exporting.plans_of(asked, (BATCH,)))
     if asked.engine == GROUPS:
-        operator, used = export_groups.function(asked, key, handed), export_groups.used(asked)
+        operator = export_groups.function(asked, key, handed)
     else:
-        operator, used = _processor(asked, key, FRAMES if frames else ROWS, handed), _used(asked)
+        operator = _processor(asked, key, FRAMES if frames else ROWS, handed)
     store = export_query.HDFS if asked.engine == GROUPS else export_query.ROCKSDB
-    text = TYPED_KEYS.format(type=typed_cells.ddl(keys[0])) if keys else ""
     grouped = f'{columns}, "window"' if size else columns
     out = f"rows.{changes}groupBy({grouped}).{METHODS[asked.engine]}"
-    text += (
+    text = (
         export_query.batch(out, "json.loads(row.row)", store)
         if batch
         else export_query.stream(asked, out, "*json.loads(row.row)", store)
     )
     imports = (*PROCESSOR_IMPORTS, *export_query.IMPORTS, "import pandas as pd")
-    return _file(asked, imports, used, operator + "\n" + text, (Restart, Plan), by_step=not batch)
+    return _file(asked, imports, operator + "\n" + text, (Restart, Plan), by_step=not batch)
 
 
 def _window(asked: Exportable) -> int:
@@ -221,57 +230,57 @@ def _window(asked: Exportable) -> int:
 
 
 def _processor(asked: Exportable, key: str, given: Mapping[str, str] = ROWS, handed: str = "row.key") -> str:
-    program, plain = asked.program, exporting.in_place(asked, CALLS)
+    program, alone = asked.program, exporting.sets_one_timer(asked)
     rows = given["row"].format
     text = PROCESSOR.format(
-        state=", ".join(
-            f"{name}={HANDLES[kind].format(name) if plain else _cell(program, name)}"
-            for name, kind in program.cells.items()
-        ),
-        timers="NamedTimers(handle)" if program.timers else "None",
+        state=", ".join(f"{name}={_handle(program, name)}" for name in program.cells),
+        timers=("handle" if alone else "NamedTimers(handle)") if program.timers else "None",
         handed=handed,
         **{**given, "row": rows("PROGRAM.on_event, event")},
     )
     if program.timers:
-        text += EXPIRED.format(first=program.timers[0], key=key, row=rows("PROGRAM.on_timer, timer"))
+        text += (ONE_EXPIRED if alone else EXPIRED).format(
+            first=program.timers[0], key=key, row=rows("PROGRAM.on_timer, timer")
+        )
     return text
 
 
-def _class(program: Program, cell: str) -> type:
-    return (TYPED if cell in program.types else CELLS)[program.cells[cell]]
+def _typed_key(kind: Type, values: Mapping[str, Any]) -> str:
+    """The source of the column of the key that a name stands for; a row without one has the first key, in its own
+    group."""
+    (_, found), *others = (
+        (name, f"{_column(value)}.cast({typed_cells.ddl(kind)!r})") for name, value in values.items()
+    )
+    for name, column in others:
+        found = f'F.when(F.col("key") == {name!r}, {column}).otherwise({found})'
+    return found
 
 
-def _cell(program: Program, cell: str) -> str:
-    """The source that makes a cell."""
-    given = ["handle", repr(cell)]
-    if cell in program.types:
-        kind = program.cells[cell]
-        parts = typed_cells.parts(program.types[cell], kind)
-        structs = tuple(isinstance(part, Struct) for part in parts)
-        names = "kv" if kind is Cell.MAP else "v"
-        given += [repr(typed_cells.columns(part, name)) for part, name in zip(parts, names, strict=True)]
-        given.append(repr(structs if kind is Cell.MAP else structs[0]))
-    return f"{_class(program, cell).__name__}({', '.join(given)})"
+def _column(value: Any) -> str:
+    return f"F.struct({', '.join(map(_column, value))})" if isinstance(value, tuple) else f"F.lit({literal(value)})"
 
 
-def _used(asked: Exportable) -> list[type]:
-    """The classes that the processor of a program needs."""
-    program = asked.program
-    used = [] if exporting.in_place(asked, CALLS) else [_class(program, cell) for cell in program.cells]
-    return [*used, export_cells.NamedTimers] if program.timers else used
+def _handle(program: Program, cell: str) -> str:
+    """The source of a state variable."""
+    kind = program.cells[cell]
+    if cell not in program.types:
+        return HANDLES[kind].format(cell)
+    parts = zip(typed_cells.parts(program.types[cell], kind), "kv" if kind is Cell.MAP else "v", strict=True)
+    schemas = ", ".join(repr(typed_cells.columns(part, name)) for part, name in parts)
+    return f"{HANDLES[kind].partition('(')[0]}({cell!r}, {schemas})"
 
 
 def _file(
     asked: Exportable,
     imports: Iterable[str],
-    used: Iterable[type],
     operator: str,
     others: tuple[type[Step], ...] = (),
     *,
     by_step: bool = False,
 ) -> str:
     needs = export_query.needs(asked) + " pandas pyarrow" * (asked.engine in (PANDAS, GROUPS))
-    there = export_groups.CALLS if asked.engine == GROUPS else CALLS
-    calls = there if exporting.in_place(asked, there) else None
-    source = exporting.Source(needs, (*IMPORTS, *imports), list(dict.fromkeys(used)), operator, calls)
+    used = [export_cells.NamedTimers] if "NamedTimers(" in operator else []
+    one_timer = asked.program.timers and not used
+    calls = export_groups.CALLS if asked.engine == GROUPS else WITH_ONE_TIMER if one_timer else CALLS
+    source = exporting.Source(needs, (*IMPORTS, *imports), used, operator, calls)
     return exporting.file_of(asked, source, others, by_step=by_step)

@@ -32,12 +32,11 @@ def run():
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "in").mkdir()
         rows = spark.readStream.schema("id string, key string, value string, ms long").json(f"{folder}/in")
-        rows = rows.withColumn("event_time", F.timestamp_millis("ms"))
-        rows = rows.withWatermark("event_time", f"{DELAY} milliseconds")
+        rows = rows.withColumn("event_time", F.timestamp_millis("ms")).\
+withWatermark("event_time", f"{DELAY} milliseconds")
         out = {out}
         keep = lambda batch, _: found.extend({row} for row in batch.collect(){shown})
-        sink = out.writeStream{mode}.foreachBatch(keep).option("checkpointLocation", f"{folder}/checkpoint")
-        query = sink.start()
+        {sink} = out.writeStream{mode}.foreachBatch(keep).option("checkpointLocation", f"{folder}/checkpoint"){start}
         for number, (kind, given) in enumerate(STEPS):{restart}
             # Each file is a micro-batch. A row DELAY ahead moves the watermark, which the next micro-batch sees.
             for part, rows in enumerate([[("", "", None, given + DELAY)]] * 2 if kind == "watermark" else [given]):
@@ -93,6 +92,7 @@ def stream(
     """The source of ``run()`` for the query ``out`` as a stream. ``parts`` gives what is shown of a row, as the parts
     of a list; rows of the empty key, which move the watermark, come out of ``native`` operators alone."""
     by_step = asked.difference is Difference.STEPS
+    restarts = any(isinstance(step, Restart) for step in asked.case.schedule.steps)
     words = {
         "{store}": store,
         "{delay}": delay,
@@ -100,6 +100,8 @@ def stream(
         "{row}": f"[number, {parts}]" if by_step else f"[{parts}]",
         "{shown}": ' if row["key"]' * native,
         "{mode}": f'.outputMode("{mode}")' * (mode != "append"),
-        "{restart}": RESTART * any(isinstance(step, Restart) for step in asked.case.schedule.steps),
+        "{restart}": RESTART * restarts,
+        "{sink}": "sink" if restarts else "query",
+        "{start}": "\n        query = sink.start()" if restarts else ".start()",
     }
     return exporting.put_in(RUN, words)
