@@ -173,7 +173,9 @@ class _Folded(ast.NodeTransformer):
     def visit_For(self, node: ast.For) -> Any:
         self.generic_visit(node)
         match node:
-            case ast.For(ast.Name(name), ast.Tuple(parts), body, []) if all(map(_is_short, parts)):
+            case ast.For(ast.Name(name), ast.Tuple(parts), body, []) if all(map(_is_short, parts)) and not any(
+                isinstance(part, ast.Break | ast.Continue) for line in body for part in ast.walk(line)
+            ):
                 return [_Replaced({name: part}).visit(copy.deepcopy(line)) for part in parts for line in body]
         return node
 
