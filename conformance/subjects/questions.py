@@ -301,6 +301,8 @@ def _counted(pair: Pair, plain: Seen, varied: Seen) -> str:
 
 def _closing(asked: Asked) -> Iterator[Run]:
     _watermarked(asked)
+    if not asked.closing:
+        raise NotAsked("rows that move the watermark past everything would take the place of answers")
     yield Run(asked.closing)
 
 

@@ -56,6 +56,18 @@ def facts_of(subject: Subject, output: DataFrame, folder: str) -> Facts:
     )
 
 
+def goes_by_the_clock(output: DataFrame) -> bool:
+    """Whether an operator of a function's DataFrame may have timers, or state that expires, in processing time."""
+    modes = {"TransformWithState": "timeMode", "FlatMapGroups": "timeout"}
+    nodes = [*_nodes(output._jdf.queryExecution().analyzed())]
+    return any(
+        getattr(node, mode)().toString().startswith("ProcessingTime")
+        for node in nodes
+        for name, mode in modes.items()
+        if node.nodeName().startswith(PROCESSORS) and node.nodeName().startswith(name)
+    )
+
+
 def _delay(nodes: list[Any]) -> int | None:
     """How far (ms) the watermark stays behind, the furthest of several; None without one, or with one by months."""
     found = []

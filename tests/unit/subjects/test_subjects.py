@@ -24,13 +24,15 @@ from conformance.plugins import loading
 from conformance.plugins.points import InvalidPlugin
 from conformance.subjects import questions, worker
 from conformance.subjects.answers import ONE_ANSWER, Ran, difference, final, kept, moved_back, shown_row, told
-from conformance.subjects.asking import MEND, Asking, Options, Verdict, ask
+from conformance.subjects.asking import MEND, Asking, ask
+from conformance.subjects.cases import Cases
 from conformance.subjects.drawing import draw
 from conformance.subjects.driver import Facts
 from conformance.subjects.failing import read as read_failing
 from conformance.subjects.failing import write as write_failing
 from conformance.subjects.found import chosen, driver_of, subjects_in
-from conformance.subjects.process import Told
+from conformance.subjects.judging import Judging
+from conformance.subjects.process import Told, _listened
 from conformance.subjects.questions import AGAIN, ORDER, Pair, Run, joined, means_something, without
 from conformance.subjects.reduction import plainer
 from conformance.subjects.releases import between
@@ -46,9 +48,11 @@ from conformance.subjects.rows import (
     span_of,
     written,
 )
+from conformance.subjects.runs import Runs
 from conformance.subjects.schema import InvalidSubject, columns_of, duration, millis, moment
 from conformance.subjects.scripts import moving_back
 from conformance.subjects.setup import Setup
+from conformance.subjects.verdicts import Options, Report, Verdict
 from conformance.subjects.worker import loaded
 
 VISITS = "user string, page string, at timestamp"
@@ -125,6 +129,11 @@ def verdicts(function, driver=None, options=ALL, **more):
     report, failing = ask(driver or Toy(), declared(function, **more), options)
     assert not report.error
     return {finding.question: finding for finding in report.findings}, failing, report
+
+
+def first_round():
+    """The cases of a subject, together."""
+    return Cases(Judging(Runs(Toy(), declared(counting), ())), ALL).asked(1)
 
 
 # Declarations
@@ -366,7 +375,7 @@ def test_a_script_moves_times_back_as_the_harness_does():
 
 
 def test_times_move_to_years_with_the_same_local_times():
-    asked = Asking(Toy(), declared(counting), ALL)._asked(1)
+    asked = first_round()
     new_york = replace(asked, span=span_of([7 * 86_400_000], 0, ("America/New_York",)))  # other rules until 2006
     assert [run.moved > 0 for run in questions.TIME.make(new_york)] == [True]
     assert [run.moved > 0 for run in questions.TIME.make(asked)] == [True, False]
@@ -490,22 +499,106 @@ def test_rows_that_are_dropped_too_early_and_state_that_stays_are_found():
     assert found["once"].why == "the engine dropped 2 rows as late"
 
 
-def test_cases_run_one_by_one_where_an_operator_goes_by_no_key():
+def test_cases_are_streams_where_an_operator_goes_by_no_key():
     def all_users(batches):
         ran = counting([[{**row, "user": "all"} for row in batch] for batch in batches])
         return Ran({n: tuple({"n": row["n"]} for row in rows) for n, rows in ran.outputs.items()}, 0, 0, True)
 
     found, _, report = verdicts(all_users, Toy(Facts(columns=("n",))), key=None)
-    assert report.packed == "3 cases one by one: no key; 3 questions at once"
+    assert report.packed == "6 cases in 3 streams: no key; 3 questions at once"
     assert found["order"].verdict is Verdict.HOLDS
-    assert found["order"].cases == 6  # each of them in two orders
+    assert found["order"].cases == 12  # each of them in two orders
 
     def named_once(batches):  # the first user of all gets the rows of the others
         rows = [row for batch in batches for row in batch]
         return counting([[{**row, "user": rows[0]["user"]} for row in batch] for batch in batches])
 
     _, _, report = verdicts(named_once)
-    assert report.packed.startswith("3 cases one by one: a case answers otherwise among others than alone: ")
+    assert report.packed.startswith("6 cases in 3 streams: a case answers otherwise among others than alone: ")
+
+
+def test_streams_have_many_cases_and_open_nothing_of_one_another():
+    runs = Runs(Toy(), declared(counting, key=None), ())
+    one, together, behind = Cases(Judging(runs), ALL).deliveries("order", 1)
+    assert [len({row.case for row in asked.data}) for asked in (one, together, behind)] == [1, 2, 3]
+    for before, after in itertools.pairwise(sorted({row.case for row in behind.data})):
+        times = [[row.at for row in behind.data if row.case == case] for case in (before, after)]
+        assert min(times[1]) - max(times[0]) > 20 * MINUTE
+        assert (min(times[1]) - START) // MINUTE % 1440 < 30  # windows begin where they would alone
+    assert max(row.at for row in behind.data) <= START + behind.span.length < behind.closing[0][0].at
+
+
+def test_cases_of_a_stream_have_keys_of_their_own_where_they_can():
+    def beside_others(batches):
+        ran, users = counting(batches), len({row["user"] for batch in batches for row in batch})
+        rows = {n: tuple({**row, "n": row["n"] * users} for row in out) for n, out in ran.outputs.items()}
+        return replace(ran, outputs=rows)
+
+    runs = Runs(Toy(), declared(beside_others), ())
+    cases = Cases(Judging(runs), ALL)
+    assert cases.note.startswith("6 cases in 3 streams: a case answers otherwise among others than alone: ")
+    rows = [row for asked in cases.deliveries("order", 1) for row in asked.data]
+    assert all(row.values["user"].startswith(f"c{row.case}/") for row in rows)
+
+
+@pytest.mark.parametrize("mode", ["update", "complete"])
+def test_closing_rows_take_the_place_of_no_answer(mode):
+    """They have the keys of cases where a case has none of its own."""
+
+    def last_page(batches):
+        latest, outputs = {}, {}
+        for number, batch in enumerate(batches):
+            latest |= {row["user"]: row["page"] for row in batch}
+            now = latest if mode == "complete" else {row["user"]: row["page"] for row in batch}
+            outputs[number] = tuple({"user": user, "page": page} for user, page in now.items())
+        return Ran(outputs, 0, 0, True)
+
+    toy = Toy(Facts(columns=("user", "page"), output_key=("user",)))
+    found, _, _ = verdicts(last_page, toy, key=None, output_mode=mode)
+    assert found["order"].verdict is Verdict.VIOLATED
+    assert found["batches"].verdict is Verdict.HOLDS
+    assert found["state"].verdict is Verdict.NOT_ASKED
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_what_the_clock_may_have_changed_is_not_violated(again):
+    runs = itertools.count()
+
+    def idle(batches):
+        ran = counting(batches)
+        if next(runs) if again else not all(batches):
+            ran = replace(ran, outputs={0: ({"user": "c1/a", "n": -1},)})
+        return replace(ran, clocked=True)
+
+    found, failing, _ = verdicts(idle)
+    assert found["empty"].verdict is Verdict.NOT_ASKED
+    assert "its timers go by the clock" in found["empty"].why
+    assert found["order"].verdict is (Verdict.NOT_ASKED if again else Verdict.HOLDS)
+    assert not failing
+
+
+def test_what_is_found_is_told_before_all_is_asked():
+    told = []
+    asking = Asking(Toy(), declared(counting), ALL, seen=lambda report, failing: told.append(report))
+    report = asking.report()
+    assert [f.verdict for f in told[0].findings] == [Verdict.HOLDS, *[Verdict.NOT_ASKED] * (len(report.findings) - 1)]
+    assert told[-1].findings == report.findings
+
+
+def test_what_is_found_before_an_interrupt_is_kept():
+    def lines():
+        asking = Asking(Toy(), declared(counting), ALL, seen=lambda report, failing: found.append(report))
+        found: list[Report] = []
+        asking.report()
+        yield json.dumps({"report": found[-1].to_json()})
+        yield json.dumps({"so far": found[0].to_json()})
+        raise KeyboardInterrupt
+
+    told = _listened(SimpleNamespace(stdout=lines()), lambda line: None, lambda report: None)
+    whole, begun = told.reports
+    assert (told.interrupted, told.code) == (True, 3)
+    assert {f.verdict for f in whole.findings} == {Verdict.HOLDS}
+    assert [f.why for f in begun.findings] == ["", *["interrupted"] * (len(begun.findings) - 1)]
 
 
 def test_a_whole_number_is_a_key_too():
@@ -758,14 +851,14 @@ def test_what_an_engine_refuses_is_not_said_to_be_of_the_rows():
 
 
 def test_a_failure_in_more_batches_is_compared_with_a_restart_that_the_plain_run_has():
-    asked = Asking(Toy(), declared(counting), ALL)._asked(1)
+    asked = first_round()
     for number in range(20):
         pair = questions.together((questions.SPLITS, questions.FAILURE), asked, number, True)
         assert all(at < len(pair.plain.delivery) for at in pair.plain.setup.restarts)
 
 
 def test_a_failure_is_compared_with_a_restart_at_the_same_place():
-    asked = Asking(Toy(), declared(counting), ALL)._asked(1)
+    asked = first_round()
     [pair] = questions.pairs(questions.FAILURE, asked)
     assert pair.plain.setup == Setup(restarts=(pair.varied.setup.fails,))
     assert all(pair.plain.setup == Setup() for pair in questions.pairs(questions.RESTART, asked))
@@ -816,7 +909,7 @@ def test_late_rows_come_in_a_batch_that_the_plain_run_has_too():
     found, _, _ = verdicts(by_batches, Toy(Facts(columns=("user", "n"))))
     assert found["batches"].verdict is Verdict.VIOLATED
     assert found["late"].verdict is Verdict.HOLDS
-    asked = Asking(Toy(), declared(counting), ALL)._asked(1)
+    asked = first_round()
     few = replace(asked, delivery=((asked.data[0],),))  # no closing rows
     assert {
         len(run.delivery) for pair in questions.pairs(questions.LATE, few) for run in (pair.plain, pair.varied)
@@ -824,7 +917,7 @@ def test_late_rows_come_in_a_batch_that_the_plain_run_has_too():
 
 
 def test_a_case_of_few_rows_has_late_rows_too():
-    asked = Asking(Toy(), declared(counting), ALL)._asked(1)
+    asked = first_round()
     for seed in range(20):
         (run,) = questions.LATE.make(replace(asked, delivery=asked.delivery[-3:], random=Random(seed)))
         assert any(row.late for batch in run.delivery for row in batch)
@@ -962,7 +1055,7 @@ def test_a_key_that_comes_out_otherwise_is_no_key_of_cases():
         return replace(ran, outputs=rows)
 
     found, _, report = verdicts(shouting)
-    assert report.packed.startswith("3 cases one by one: it puts keys out otherwise than they went in")
+    assert report.packed.startswith("6 cases in 3 streams: it puts keys out otherwise than they went in")
     assert found["bounded"].verdict is Verdict.HOLDS
 
 
@@ -978,7 +1071,7 @@ def test_rows_whose_keys_the_query_leaves_out_move_no_watermark():
         return replace(ran, watermark=watermark(batches))
 
     found, _, report = verdicts(some, values={"user": ["ann", "bob", "eve"]})
-    assert report.packed.startswith("3 cases one by one: rows with other keys do not move its watermark")
+    assert report.packed.startswith("6 cases in 3 streams: rows with other keys do not move its watermark")
     assert {found[name].verdict for name in ("state", "bounded")} <= {Verdict.HOLDS, Verdict.NOT_ASKED}
 
 
@@ -1023,7 +1116,7 @@ def test_an_aggregate_without_a_grouping_has_one_answer():
 
 
 def test_the_runs_of_a_question_say_what_they_are_judged_by():
-    asked = Asking(Toy(), declared(counting), ALL)._asked(1)
+    asked = first_round()
     assert {pair.about for pair in questions.pairs(questions.STATE, asked)} == {"state"}
     assert {pair.about for pair in questions.pairs(questions.ORDER, asked)} == {""}
 
