@@ -122,7 +122,7 @@ class Asking:
             number += 1
             open_ = [q for q in self._questions if self.found[q.id].verdict is not Verdict.VIOLATED]
             before = dict(self.found)
-            if self.driver.parallel > 1 and self.budget.for_questions:
+            if self.driver.parallel > 1 and self.budget.has():
                 self._begin_ahead([q for q in open_ if not before[q.id].left_out], number)
             at_once = self._asked_together(open_, number)
             for question in open_:
@@ -138,7 +138,7 @@ class Asking:
                     if not self.found[question.id].cases:
                         self._find(replace(self.found[question.id], why="the budget was spent"))
             done = all(f.verdict is Verdict.VIOLATED or f.left_out for f in self.found.values())
-            if self.options.budget is None or not self.budget.for_questions or done:
+            if self.options.budget is None or not self.budget.has() or done:
                 return
 
     def _find(self, finding: Finding) -> Finding:
@@ -183,7 +183,7 @@ class Asking:
     def _begin_ahead(self, questions: Sequence[Question], number: int) -> None:
         """Begin the runs of a round in the order in which they are asked for if everything holds."""
         for run in self._runs_ahead(questions, number):
-            self.runs.begin(run)
+            self.runs.begin(run, self.runs.packed)
 
     def _runs_ahead(self, questions: Sequence[Question], number: int) -> Iterator[Run]:
         layers = layers_of(questions)
@@ -230,6 +230,7 @@ class Asking:
         asked, the rows compared)."""
         cases = rows = 0
         for occasion in self._occasions(number):
+            self.budget.check()
             failing, more_cases, more_rows = self._tried(occasion, layers)
             cases, rows = cases + more_cases, rows + more_rows
             if failing:
@@ -237,16 +238,19 @@ class Asking:
         return None, cases, rows
 
     def _isolated(self, occasion: Occasion, failing: Together) -> Together:
-        """The fewest changes of some that fail together, or those that were found when the budget was spent."""
+        """The fewest changes of some that fail together, or those that were found when the budget was spent. Mostly it
+        is one alone."""
         smallest = [failing]
 
         def fails(fewer: Sequence[Question]) -> bool:
+            self.budget.check(0.5)
             found = self._tried(occasion, fewer)[0]
             smallest.extend([found] if found else ())
             return found is not None
 
         try:
-            fewest(failing.layers, fails)
+            if not any(fails([question]) for question in failing.layers):
+                fewest(failing.layers, fails)
         except OutOfTime:
             return replace(smallest[-1], isolated=False)
         return smallest[-1]
@@ -258,7 +262,6 @@ class Asking:
             yield from ((asked, base, last) for last in (False, True))
 
     def _tried(self, occasion: Occasion, layers: Sequence[Question]) -> tuple[Together | None, int, int]:
-        self.budget.check()
         pair = together(layers_of(layers) or layers, *occasion)
         wrong, cases, rows = self.judging.failures(replace(layers[0], judge=same, refusable=False), pair)
         return Together(tuple(layers), pair, wrong) if wrong else None, cases, rows
@@ -267,9 +270,10 @@ class Asking:
 
     def _pairs(self, question: Question, number: int) -> Iterator[Pair]:
         """The pairs of a question in a round: all of them, or one for each stream, in turn. Raises NotAsked."""
-        for place, asked in enumerate(self.cases.deliveries(question.id, number)):
+        deliveries = self.cases.deliveries(question.id, number)
+        for place, asked in enumerate(deliveries):
             made = pairs(question, asked)
-            yield from made if self.runs.packed else [made[(place + number) % len(made)]]
+            yield from made if len(deliveries) == 1 else [made[(place + number) % len(made)]]
 
     def _ask(self, question: Question, number: int, before: Finding) -> Finding:
         """The verdict after a round. What was found ``before`` is added to."""

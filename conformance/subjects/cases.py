@@ -132,20 +132,30 @@ class Cases:
             runs.packed = not why
             if runs.packed:
                 alike = f"{sampled} of them answer alone as they do together"
-                return f"{cases} in a run: {alike if sampled else 'asked again, it answers otherwise'}"
-        for stream in self._streams(asked):
+                return f"{cases} in a run: {alike if sampled else 'another time, it answers otherwise'}"
+        streams = self._streams(asked)
+        for stream in streams:
             ran = runs.run(Run(stream.delivery), packed=False)
             runs.must(ran)
             self._judging.passes &= runs.passed(ran, stream.delivery)
-            self._closes &= not runs.overwritten(ran, stream.delivery)
-        self._drawn = {}
-        return f"{cases} in {counted(len(self._streams(self.asked(1))), 'stream')}: {why}"
+            if self._closes and runs.overwritten(ran, stream.delivery):
+                self._closes, self._drawn = False, {}
+        return f"{cases} in {counted(len(streams), 'stream')}: {why}"
 
     def _compared(self, asked: Asked) -> tuple[int, str]:
         """(how many cases ran alone, why cases cannot share runs). Other keys than those drawn may not come through;
         where they do not, the subject has none."""
-        runs = self.runs
-        ran = runs.run(Run(asked.delivery), packed=True)
+        runs, whole = self.runs, Run(asked.delivery)
+        sizes: dict[int, int] = {}
+        for row in asked.data:
+            sizes[row.case] = sizes.get(row.case, 0) + 1
+        sampled = sorted(sizes, key=lambda case: (-sizes[case], case))[:SAMPLED]
+        alone = {case: runs.closed(only(Pair(whole, whole), case).plain) for case in sampled}
+        if runs.driver.parallel > 1:
+            runs.begin(whole, True)
+            for run in alone.values():
+                runs.begin(run, False)
+        ran = runs.run(whole, packed=True)
         runs.must(ran)
         kept = runs.keeps_keys(ran)
         if not kept or not runs.passed(ran, asked.delivery):
@@ -153,23 +163,23 @@ class Cases:
             return 0, "rows with other keys do not move its watermark" if kept else (
                 "it puts keys out otherwise than they went in"
             )
+        if ran.clocked:
+            return 0, ""  # alone, less time passes
         together = runs.cases(ran, True)
-        sizes: dict[int, int] = {}
-        for row in asked.data:
-            sizes[row.case] = sizes.get(row.case, 0) + 1
-        sampled = sorted(sizes, key=lambda case: (-sizes[case], case))[:SAMPLED]
-        for case in sampled:
-            alone = only(Pair(Run(asked.delivery), Run(asked.delivery)), case).plain
-            seen = runs.cases(runs.run(runs.closed(alone), packed=False), False)
+        for case, run in alone.items():
+            seen = runs.cases(runs.run(run, packed=False), False)
             if said := difference(together.get(case, ()), seen[0]):
-                if not runs.repeats(Run(asked.delivery), True):
+                if not runs.repeats(whole, True):
                     return 0, ""  # the question of it says so
                 return 0, f"a case answers otherwise among others than alone: {said.words}"
         return len(sampled), ""
 
     def _streams(self, asked: Asked, *seed: Any) -> list[Asked]:
-        """The cases as streams: one alone, some that end together, and the others one behind the other. A run costs its
-        micro-batches, and not its rows. Keys that can be a case's own are so."""
+        """The cases as streams, since a run costs its micro-batches, and not its rows. With keys of their own, all are
+        in one; else one is alone, some end together, and the others are one behind the other."""
+        if self.runs.subject.own_key:
+            named = self.runs.named(Run(asked.delivery)).delivery
+            return [replace(asked, delivery=named, random=Random(seeded(self.runs.subject.name, *seed)))]
         numbers = sorted({row.case for row in asked.data})
         middle = (len(numbers) + 1) // 2
         parts = [[row for row in asked.data if row.case in part] for part in (numbers[:1], numbers[1:middle])]
@@ -180,10 +190,7 @@ class Cases:
             self._delivered(ending_together(parts[1], self.span), self.span, *seed, 1),
             self._delivered(behind, longer, *seed, 2, random=random),
         ]
-        found = [one for one in found if one.data]
-        if not self.runs.subject.own_key:
-            return found
-        return [replace(one, delivery=self.runs.named(Run(one.delivery)).delivery) for one in found]
+        return [one for one in found if one.data]
 
 
 def _agreed(subject: Subject, facts: Facts) -> Subject:

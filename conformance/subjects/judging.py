@@ -47,14 +47,13 @@ class Budget:
     def left(self) -> float:
         return float("inf") if self.seconds is None else self.seconds - self.spent
 
-    @property
-    def for_questions(self) -> bool:
-        """Whether there is time for more than the reduction of a failure."""
-        return self.left > min(RESERVED, (self.seconds or 0) / 4)
+    def has(self, part: float = 1) -> bool:
+        """Whether there is time for more than a part of what is kept for the reduction of a failure."""
+        return self.left > part * min(RESERVED, (self.seconds or 0) / 4)
 
-    def check(self) -> None:
+    def check(self, part: float = 1) -> None:
         """Raises OutOfTime."""
-        if not self.for_questions:
+        if not self.has(part):
             raise OutOfTime
 
 

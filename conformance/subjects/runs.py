@@ -41,25 +41,29 @@ class Runs:
     def run(self, run: Run, packed: bool, anew: bool = False) -> Ran:
         """What a run answers. It is made once, unless ``anew``: each question compares with the same plain run. Raises
         NotAsked where the machine hinders it."""
-        known = _spelled(run, packed)
+        known = self._spelled(run, packed)
         if not anew and known in self._kept:
             return self._kept[known]
-        ran = (anew and self._ahead.taken(known)) or self._made(run, packed)
+        ran = self._ahead.taken(known) or self._made(run, packed)
         if ran.hindered:
             raise NotAsked(HINDERED + ran.error)
         if not anew:
             self._kept[known] = ran
         return ran
 
-    def begin(self, run: Run) -> None:
+    def begin(self, run: Run, packed: bool) -> None:
         """Begin a run that is asked for later."""
-        self._ahead.begin(_spelled(run, self.packed), partial(self._made, run, self.packed))
+        self._ahead.begin(self._spelled(run, packed), partial(self._made, run, packed))
 
     def close(self) -> None:
         self._ahead.close()
 
     def _made(self, run: Run, packed: bool) -> Ran:
         return self.driver.run(self.subject, self._given(run.delivery, packed), run.setup)
+
+    def _spelled(self, run: Run, packed: bool) -> str:
+        """What tells one run from another: what it is given, and how it is made."""
+        return repr((self._given(run.delivery, packed), run.setup))
 
     def _given(self, delivery: Delivery, packed: bool) -> Given:
         own = self._own if packed else None
@@ -187,10 +191,3 @@ class Runs:
         if packed:
             return by_case(answer, self.subject.own_key, self._read)
         return {0: tuple(row for row in answer if self._read(row.get(self.subject.own_key))[0] != CLOSING)}
-
-
-def _spelled(run: Run, packed: bool) -> str:
-    """What tells one run from another."""
-    return repr(
-        ([[(r.nr, r.case, r.at, r.input, r.values) for r in batch] for batch in run.delivery], run.setup, packed)
-    )
