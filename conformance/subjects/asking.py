@@ -30,8 +30,8 @@ from conformance.subjects.smaller import Smaller
 from conformance.subjects.subject import Subject
 from conformance.subjects.verdicts import Finding, Options, Report, Verdict, held, in_words_of
 
-AT_ONCE = "at once"
-"""What the random choices of questions that share a run are named by."""
+AT_ONCE = "together"
+"""What questions that share a run are called."""
 
 MEND = "the same rows in the same way give another answer: mend that first"
 """Why nothing else is asked of such a subject."""
@@ -53,6 +53,12 @@ class Together:
         if len(self.layers) == 1:
             return self.layers[0].refusable
         return bool(error_in(self.wrong)) and not self.isolated and any(q.refusable for q in self.layers)
+
+    @property
+    def as_one(self) -> Finding:
+        """What is found of changes where the budget was spent before one could be told from another."""
+        names = ", ".join(question.id for question in self.layers)
+        return Finding(AT_ONCE, f"Changes at once ({names}) give the same answer.", Verdict.NOT_ASKED)
 
 
 Occasion = tuple[Asked, float, bool]
@@ -143,7 +149,7 @@ class Asking:
 
     def _find(self, finding: Finding) -> Finding:
         """Takes what is found of a question."""
-        if self.found[finding.question] != finding:
+        if self.found.get(finding.question) != finding:
             self.found[finding.question] = finding
             self.seen(self._so_far, self.failing)
         return finding
@@ -219,8 +225,10 @@ class Asking:
                     break
                 question = failing.layers[0]
                 layers = layers_of([q for q in layers if q is not question])
-                if not failing.may_be_refused:  # that is asked by itself
-                    done.add(self._find(self._violated(failing, held(found[question.id], cases, rows))).question)
+                if failing.may_be_refused:  # that is asked by itself
+                    continue
+                before = found[question.id] if failing.isolated else failing.as_one
+                done.add(self._find(self._violated(failing, held(before, cases, rows))).question)
         except (NotAsked, OutOfTime):
             pass
         return done
@@ -304,15 +312,16 @@ class Asking:
         asked_again = any(q.first for q in self._questions)
         if not asked_again and not question.of_runs and not self.runs.repeats(pair.plain, self.runs.packed):
             return replace(before, verdict=Verdict.NOT_ASKED, cases=0, rows=0, why=MEND)
-        self.say(f"{question.id}: fails; reducing")
+        self.say(f"{before.question}: fails; reducing")
         if others:  # their changes are no part of what is fair to the first
             question = replace(question, fair=itself)
         pair, why = self.smaller.reduced(question, pair, failing.wrong)
         why = self.judging.what_of_the_state(pair) + why
-        if others:
-            rest = "and not alone" if failing.isolated else "and the budget was spent before one alone was tried"
-            why = f"together with {' and '.join(q.id for q in others)}, {rest}: {why}"
-        self.failing[question.id] = pair, why
+        if others and failing.isolated:
+            why = f"together with {' and '.join(q.id for q in others)}, and not alone: {why}"
+        elif others:
+            why = f"the budget was spent before it was told which of them it is: {why}"
+        self.failing[before.question] = pair, why
         return replace(before, verdict=Verdict.VIOLATED, why=why)
 
 

@@ -240,8 +240,9 @@ def _report(
     )
     if out and request.again and not report.error:
         asked = {finding.question for finding in report.findings if finding.cases}
-        unasked = {question: pair for question, pair in known.items() if question not in asked}
-        write(out, subject, unasked | {question: pair for question, (pair, _) in failing.items()})
+        left = {question: pair for question, pair in known.items() if question not in asked}
+        left |= {question: pair for question, (pair, _) in failing.items()}
+        write(out, subject, {question.id: left[question.id] for question in driver.questions if question.id in left})
     return named(report, failing)
 
 

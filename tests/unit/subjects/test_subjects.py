@@ -24,7 +24,7 @@ from conformance.plugins import loading
 from conformance.plugins.points import InvalidPlugin
 from conformance.subjects import questions, worker
 from conformance.subjects.answers import ONE_ANSWER, Ran, difference, final, kept, moved_back, shown_row, told
-from conformance.subjects.asking import MEND, Asking, ask
+from conformance.subjects.asking import AT_ONCE, MEND, Asking, ask
 from conformance.subjects.cases import Cases
 from conformance.subjects.drawing import draw
 from conformance.subjects.driver import Facts
@@ -707,12 +707,13 @@ def test_what_fails_is_told_though_the_budget_is_spent_before_it_is_isolated(ref
     toy = Toy()
     toy.questions = (questions.AGAIN, questions.ORDER, replace(questions.SPLITS, refusable=refusable))
     asking = Asking(toy, declared(fails), Options(budget=100), clock=lambda: now[0])
-    order = {f.question: f for f in asking.report().findings}["order"]
-    if refusable:  # the engine may have refused it
-        assert (order.verdict, order.why) == (Verdict.NOT_ASKED, "the budget was spent")
-    else:
-        assert order.verdict is Verdict.VIOLATED
-        assert order.why.startswith("together with batches, and the budget was spent before one alone was tried: ")
+    found = {f.question: f for f in asking.report().findings}
+    assert (found["order"].verdict, found["order"].why) == (Verdict.NOT_ASKED, "the budget was spent")
+    assert (AT_ONCE in found) is not refusable  # the engine may have refused it
+    if not refusable:
+        assert found[AT_ONCE].means == "Changes at once (order, batches) give the same answer."
+        assert found[AT_ONCE].verdict is Verdict.VIOLATED
+        assert found[AT_ONCE].why.startswith("the budget was spent before it was told which of them it is: ")
 
 
 def test_what_failed_before_is_asked_first(tmp_path):
