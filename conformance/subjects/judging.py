@@ -88,19 +88,25 @@ class Judging:
             return {asked[0] if packed else 0: FAILS + varied.error}, len(asked), 0
         before, after = self.runs.cases(plain, packed), self.runs.cases(varied, packed)
         wrong: dict[int, str] = {}
+        compared = 0
         if question.of_runs:
-            said = question.judge(pair, Seen((), plain), Seen((), varied))
-            wrong, compared = {CLOSING: said} if said else {}, 0
+            if said := question.judge(pair, Seen((), plain), Seen((), varied)):
+                wrong[CLOSING] = said
         else:
-            compared = 0
             for case in asked if packed else [0]:
                 seen = Seen(before.get(case, ()), plain), Seen(after.get(case, ()), varied)
                 compared += len(seen[0].rows)
                 if said := question.judge(pair, *seen):
-                    wrong[case] = said
+                    wrong[case if packed else self._where(plain, varied)] = said
         if wrong and (plain.clocked or varied.clocked):
             raise NotAsked(BY_THE_CLOCK)
         return wrong, len(asked), compared
+
+    def _where(self, plain: Ran, varied: Ran) -> int:
+        """A case of a stream whose rows differ, if their keys tell; else 0."""
+        before, after = (self.runs.cases(ran, bool(self.runs.subject.own_key)) for ran in (plain, varied))
+        differing = [case for case in {*before, *after} if difference(before.get(case, ()), after.get(case, ()))]
+        return max(differing, default=0)
 
     def fails(self, question: Question, pair: Pair) -> str:
         """What is wrong with a pair by itself, "" for nothing."""

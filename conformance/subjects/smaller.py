@@ -42,7 +42,7 @@ class Smaller:
             return None
 
         if not runs.packed:
-            smallest = fewer_rows(pair, first, inputs, hollow=False)
+            smallest = self._alone_at_last(pair, first, [case] if runs.subject.own_key else [])
         elif question.of_runs or case < 0 or error_in(why):  # an error is of no case
             smallest = self._alone_at_last(pair, first, sorted({r.case for r in rows_in(pair.plain.delivery)}))
         else:
@@ -67,9 +67,9 @@ class Smaller:
         runs = self._runs
         tried = [case for case in cases if case >= 0][:TRIED]
         single = first([only(pair, case) for case in tried] + [self._beside_clocks(pair, case) for case in tried])
-        if single is None:
+        if single is None and runs.subject.own_key:
             single = replace(pair, plain=runs.named(pair.plain), varied=runs.named(pair.varied))
-        return fewer_rows(single, first, list(runs.subject.inputs), hollow=False)
+        return fewer_rows(single or pair, first, list(runs.subject.inputs), hollow=False)
 
     def _beside_clocks(self, pair: Pair, case: int) -> Pair:
         """A pair with one case's rows, and with the latest row of each micro-batch and input."""

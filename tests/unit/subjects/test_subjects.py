@@ -540,6 +540,14 @@ def test_cases_of_a_stream_have_keys_of_their_own_where_they_can():
     rows = [row for asked in cases.deliveries("order", 1) for row in asked.data]
     assert all(row.values["user"].startswith(f"c{row.case}/") for row in rows)
 
+    def first_page(batches):
+        ran, other = beside_others(batches), counting(batches, first_page=True)
+        return replace(ran, outputs={n: (*rows, *ran.outputs[n]) for n, rows in other.outputs.items()})
+
+    found, failing, report = verdicts(first_page)
+    assert (found["order"].verdict, "in 1 stream" in report.packed) == (Verdict.VIOLATED, True)
+    assert len([row for batch in failing["order"][0].plain.delivery for row in batch if not row.closing]) == 2
+
 
 @pytest.mark.parametrize("mode", ["update", "complete"])
 def test_closing_rows_take_the_place_of_no_answer(mode):
