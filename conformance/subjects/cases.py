@@ -128,11 +128,10 @@ class Cases:
         runs, why = self.runs, "no key" if not self.runs.subject.keys else "no key of texts or whole numbers of 32 bits"
         cases = counted(len({row.case for row in asked.data}), "case")
         if runs.subject.own_key:
-            sampled, why = self._compared(asked)
+            alike, why = self._compared(asked)
             runs.packed = not why
             if runs.packed:
-                alike = f"{sampled} of them answer alone as they do together"
-                return f"{cases} in a run: {alike if sampled else 'another time, it answers otherwise'}"
+                return f"{cases} in a run: {alike}"
         streams = self._streams(asked)
         for stream in streams:
             ran = runs.run(Run(stream.delivery), packed=False)
@@ -142,9 +141,9 @@ class Cases:
                 self._closes, self._drawn = False, {}
         return f"{cases} in {counted(len(streams), 'stream')}: {why}"
 
-    def _compared(self, asked: Asked) -> tuple[int, str]:
-        """(how many cases ran alone, why cases cannot share runs). Other keys than those drawn may not come through;
-        where they do not, the subject has none."""
+    def _compared(self, asked: Asked) -> tuple[str, str]:
+        """(why cases can share runs, why they cannot). Other keys than those drawn may not come through; where they do
+        not, the subject has none."""
         runs, whole = self.runs, Run(asked.delivery)
         sizes: dict[int, int] = {}
         for row in asked.data:
@@ -160,19 +159,19 @@ class Cases:
         kept = runs.keeps_keys(ran)
         if not kept or not runs.passed(ran, asked.delivery):
             runs.subject = replace(runs.subject, keys=())
-            return 0, "rows with other keys do not move its watermark" if kept else (
+            return "", "rows with other keys do not move its watermark" if kept else (
                 "it puts keys out otherwise than they went in"
             )
         if ran.clocked:
-            return 0, ""  # alone, less time passes
+            return "its timers go by the clock", ""  # alone, less time passes
         together = runs.cases(ran, True)
         for case, run in alone.items():
             seen = runs.cases(runs.run(run, packed=False), False)
             if said := difference(together.get(case, ()), seen[0]):
                 if not runs.repeats(whole, True):
-                    return 0, ""  # the question of it says so
-                return 0, f"a case answers otherwise among others than alone: {said.words}"
-        return len(sampled), ""
+                    return "another time, it answers otherwise", ""
+                return "", f"a case answers otherwise among others than alone: {said.words}"
+        return f"{len(sampled)} of them answer alone as they do together", ""
 
     def _streams(self, asked: Asked, *seed: Any) -> list[Asked]:
         """The cases as streams, since a run costs its micro-batches, and not its rows. With keys of their own, all are
