@@ -125,13 +125,14 @@ def _nodes(plan: Any) -> Iterator[Any]:
 
 def _output_key(subject: Subject, output: DataFrame, nodes: list[Any], processor: str) -> tuple[str, ...] | None:
     """The columns that tell one answer from another in update mode: those of the last grouping that the output has,
-    those of the key where a processor makes the output, and none where nothing is updated. None where the grouping's
-    columns are not in the output."""
+    those of the key where a processor makes the output, and none where nothing is updated. None where these columns
+    are not in the output."""
     if subject.output.mode != "update":
         return ()
     grouping = next((node for node in nodes if node.nodeName() == "Aggregate"), None)
     if grouping is None:
-        return tuple(key for key in subject.keys if key in output.columns) if processor else ()
+        keys = tuple(key for key in subject.keys if key in output.columns)
+        return (keys or None) if processor else ()
     expressions = _each(grouping.groupingExpressions())
     if not expressions:
         return ONE_ANSWER

@@ -18,6 +18,8 @@ from typing import Any
 import pytest
 
 from conformance import subject
+from conformance.cli.commands import subject as command
+from conformance.cli.hints import Unfinished
 from conformance.model.types import Array, Decimal, Double, Int, Long, Map, String, Struct, Timestamp
 from conformance.model.values import canonical
 from conformance.plugins import loading
@@ -54,6 +56,7 @@ from conformance.subjects.scripts import moving_back
 from conformance.subjects.setup import Setup
 from conformance.subjects.verdicts import Options, Report, Verdict
 from conformance.subjects.worker import loaded
+from conformance.support.release import Release
 
 VISITS = "user string, page string, at timestamp"
 MINUTE = 60_000
@@ -607,6 +610,22 @@ def test_what_is_found_before_an_interrupt_is_kept():
     assert (told.interrupted, told.code) == (True, 3)
     assert {f.verdict for f in whole.findings} == {Verdict.HOLDS}
     assert [f.why for f in begun.findings] == ["", *["interrupted"] * (len(begun.findings) - 1)]
+
+
+def test_an_interrupted_command_writes_what_was_found_and_begins_no_other_release(tmp_path, monkeypatch):
+    _, _, report = verdicts(counting, options=Options(questions=(ORDER.id,)))
+    asked = []
+
+    def interrupted(request, log, say, release, begun, seen):
+        asked.append(release)
+        return Told((report,), interrupted=True)
+
+    monkeypatch.setattr(command, "ask_all", interrupted)
+    releases = [Release("toy", "1.0"), Release("toy", "2.0")]
+    with pytest.raises(Unfinished, match=r"interrupted; what was found is in .*subjects\.json") as ended:
+        command.ask_subjects(worker.Request("my.py"), releases, tmp_path)
+    assert (ended.value.exit_code, asked) == (3, releases[:1])
+    assert json.loads((tmp_path / command.FOUND).read_text()) == [report.to_json()]
 
 
 def test_a_whole_number_is_a_key_too():
