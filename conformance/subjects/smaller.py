@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from conformance.subjects.judging import Budget, Judging, Refused, error_in
+from conformance.subjects.judging import RESERVED, Budget, Judging, Refused, error_in
 from conformance.subjects.questions import NotAsked, Pair, Question, Run, numbers, only, without
 from conformance.subjects.reduction import fewer_rows, plainer
 from conformance.subjects.rows import Row, rows_in
 
 CHECKS, CHECKED = 60, 60
-"""How many pairs of runs the reduction of a failure may take, and how many seconds."""
+"""How many pairs of runs the reduction of a failure may take, and how many seconds; of a budget a third."""
 
 TRIED = 3
 """How many failing cases are tried alone."""
@@ -28,7 +28,7 @@ class Smaller:
     def reduced(self, question: Question, pair: Pair, wrong: Mapping[int, str]) -> tuple[Pair, str]:
         """A small pair that fails alone, and what differs; one that fails among others where none fails alone."""
         runs, budget = self._runs, self._budget
-        checks, end = [CHECKS], budget.clock() + CHECKED
+        checks, end = [CHECKS], budget.clock() + min(CHECKED, max(RESERVED, budget.left / 3))
         inputs = list(runs.subject.inputs)
         case, why = next(iter(wrong.items()))
 
