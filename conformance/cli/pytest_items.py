@@ -25,11 +25,11 @@ from conformance.results.baseline import Baseline, Place
 from conformance.results.results import RESULTS, Results
 from conformance.results.witness import file_of, write_witnesses
 from conformance.run.run import Options, Run
-from conformance.subjects import asking
-from conformance.subjects.asking import Report
 from conformance.subjects.found import chosen, subjects_in
 from conformance.subjects.process import Told, ask_all
 from conformance.subjects.subject import Subject
+from conformance.subjects.verdicts import Report
+from conformance.subjects.verdicts import Verdict as Said
 from conformance.subjects.worker import Request
 
 
@@ -210,7 +210,7 @@ def _answered(told: Told, subject: str) -> Report:
     report = next((report for report in told.reports if report.subject == subject), None)
     if report is None or report.error:
         raise NotKept(report.error if report else told.unusable or "; ".join(told.cannot) or "it was not asked")
-    violated = [finding for finding in report.findings if finding.verdict is asking.Verdict.VIOLATED]
+    violated = [finding for finding in report.findings if finding.verdict is Said.VIOLATED]
     if violated:
         lines = (
             f"{f.question}: {f.means}\n    {f.why}" + (f"\n    python {f.script}" if f.script else "") for f in violated
@@ -226,7 +226,7 @@ class SubjectItem(pytest.Item):
 
     def runtest(self) -> None:
         report = _answered(self.parent.told(), self.name)
-        if not any(finding.verdict is asking.Verdict.HOLDS for finding in report.findings):
+        if not any(finding.verdict is Said.HOLDS for finding in report.findings):
             pytest.skip(report.findings[0].why)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from conformance.subjects.asking import Report
+    from conformance.subjects.verdicts import Report
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

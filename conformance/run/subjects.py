@@ -18,11 +18,11 @@ from conformance.results.record import LEFT_OUT
 from conformance.results.subject import FOLDER, AnswerRecord, SubjectRecord
 from conformance.run.events import BatchBegun, EngineDone, PackDone
 from conformance.run.turn import Shared
-from conformance.subjects.asking import Finding, Report
-from conformance.subjects.asking import Verdict as Said
 from conformance.subjects.driver import Driver
 from conformance.subjects.found import drivers
 from conformance.subjects.process import ask_all
+from conformance.subjects.verdicts import Finding, Report
+from conformance.subjects.verdicts import Verdict as Said
 from conformance.subjects.worker import Request
 from conformance.support.writing import write_whole
 

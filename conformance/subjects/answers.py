@@ -45,6 +45,7 @@ class Ran:
             another release, which may name the same operators otherwise.
         operators: those that kept state in the last query.
         watermark: that at the end (ms); None where the engine does not tell.
+        clocked: timers were set that go by the clock.
     """
 
     outputs: Mapping[int, Answer] = field(default_factory=dict)
@@ -57,6 +58,7 @@ class Ran:
     before: tuple[str, ...] | None = ()
     operators: tuple[str, ...] = ()
     watermark: int | None = None
+    clocked: bool = False
 
     @property
     def exchanged(self) -> bool:

@@ -37,6 +37,9 @@ LEAST, MOST = 4, 12
 KEYS = 2
 """How many values a key has in a case."""
 
+CROWDED = 4
+"""One of so many cases has one key alone, and one stretch as long as the longest duration: many rows compete there."""
+
 TWIN, LIKE = 6, 7
 """What makes a row a twin of the one before it, and one that is like it but for a column, among the numbers that say
 where its time is."""
@@ -153,6 +156,21 @@ def _with_boundaries(
     return tuple(found)
 
 
+def _crowded(rows: tuple[Row, ...], keys: Sequence[str], span: Span) -> tuple[Row, ...]:
+    """The rows with the key of the first one, in one stretch as long as the longest duration."""
+    first, longest = rows[0], span.longest
+    begin = min(((first.at or START) - START) // longest, span.length // longest - 1) * longest + START
+    key = {name: first.values[name] for name in keys if name in first.values}
+    return tuple(
+        replace(
+            row,
+            values={**row.values, **key},
+            at=None if row.at is None else begin + (row.at - START) % longest,
+        )
+        for row in rows
+    )
+
+
 def draw(subject: Subject, span: Span, wanted: int, seed: int, sample: Sequence[Row] = ()) -> list[Row]:
     """The rows of so many cases, in the order of time. The first case of sample rows is the sample itself, its first
     fifty rows. The same arguments give the same rows."""
@@ -166,6 +184,6 @@ def draw(subject: Subject, span: Span, wanted: int, seed: int, sample: Sequence[
     numbered = [
         replace(row, case=case, nr=case * OF_A_CASE + nr)
         for case, rows in enumerate(cases)
-        for nr, row in enumerate(rows)
+        for nr, row in enumerate(rows if (case + 1) % CROWDED else _crowded(rows, subject.keys, span))
     ]
     return in_time(numbered)

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from conformance.execution.environments import python_in
 from conformance.execution.host import end_group
-from conformance.subjects.asking import Report
 from conformance.subjects.elsewhere import Place
+from conformance.subjects.verdicts import Report, Verdict
 from conformance.subjects.worker import Request
 from conformance.support.release import Release
 
@@ -25,11 +25,13 @@ class Told:
         reports: one for each subject that was asked.
         unusable: why the file cannot be used, "" where it can.
         cannot: a line for each engine that cannot run, and one if the process ended early.
+        interrupted: the user ended it. The last report may be of some questions.
     """
 
     reports: tuple[Report, ...] = ()
     unusable: str = ""
     cannot: tuple[str, ...] = ()
+    interrupted: bool = False
 
     @property
     def code(self) -> int:
@@ -37,7 +39,7 @@ class Told:
         its end."""
         if self.unusable or any(report.error for report in self.reports):
             return 2
-        if self.cannot:
+        if self.cannot or self.interrupted:
             return 3
         return 1 if any(report.violated for report in self.reports) else 0
 
@@ -91,20 +93,37 @@ def ask_all(
 def _listened(process: subprocess.Popen[str], say: Callable[[str], None], seen: Callable[[Report], None]) -> Told:
     reports: list[Report] = []
     cannot: list[str] = []
-    unusable = ""
+    unusable, so_far = "", None
     assert process.stdout is not None
-    for line in process.stdout:
-        event = json.loads(line)
-        if "say" in event:
-            say(event["say"])
-        elif "report" in event:
-            reports.append(Report.from_json(event["report"]))
+    try:
+        for line in process.stdout:
+            event = json.loads(line)
+            if "say" in event:
+                say(event["say"])
+            elif "so far" in event:
+                so_far = event["so far"]
+            elif "report" in event:
+                reports.append(Report.from_json(event["report"]))
+                so_far = None
+                seen(reports[-1])
+            elif "cannot" in event:
+                cannot.append(event["cannot"])
+            else:
+                unusable = event["unusable"]
+    except KeyboardInterrupt:
+        if so_far:
+            reports.append(_cut_short(Report.from_json(so_far)))
             seen(reports[-1])
-        elif "cannot" in event:
-            cannot.append(event["cannot"])
-        else:
-            unusable = event["unusable"]
+        return Told(tuple(reports), unusable, tuple(cannot), interrupted=True)
     code = process.wait()
     if code:
         cannot.append(f"the process of the subjects ended with code {code}; the log has its output")
     return Told(tuple(reports), unusable, tuple(cannot))
+
+
+def _cut_short(report: Report) -> Report:
+    findings = tuple(
+        replace(finding, why="interrupted") if finding.verdict is Verdict.NOT_ASKED and not finding.why else finding
+        for finding in report.findings
+    )
+    return replace(report, findings=findings)

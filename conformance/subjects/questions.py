@@ -191,8 +191,8 @@ def _again(asked: Asked) -> Iterator[Run]:
 
 
 def _order(asked: Asked) -> Iterator[Run]:
-    for rows in other_orders(asked.data, asked.subject.delay, asked.random):
-        yield Run((*cut(rows, len(asked.delivery) - len(asked.closing)), *asked.closing))
+    for rows, parts in zip(other_orders(asked.data, asked.subject.delay, asked.random), (BATCHES, MANY), strict=True):
+        yield Run((*cut(rows, parts), *asked.closing))
 
 
 def _batches(asked: Asked) -> Iterator[Run]:
@@ -301,6 +301,8 @@ def _counted(pair: Pair, plain: Seen, varied: Seen) -> str:
 
 def _closing(asked: Asked) -> Iterator[Run]:
     _watermarked(asked)
+    if not asked.closing:
+        raise NotAsked("rows that move the watermark past everything would take the place of answers")
     yield Run(asked.closing)
 
 

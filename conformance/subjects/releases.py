@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from packaging.version import InvalidVersion, Version
 
 from conformance.subjects.answers import difference
-from conformance.subjects.asking import Finding, Report, Verdict
 from conformance.subjects.found import drivers
 from conformance.subjects.schema import InvalidSubject
+from conformance.subjects.verdicts import Finding, Report, Verdict
 from conformance.support.naming import counted, instead
 from conformance.support.release import Release
 

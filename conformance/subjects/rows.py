@@ -35,6 +35,9 @@ OF_A_CASE = 1_000
 BATCHES = 4
 """The micro-batches of a plain delivery, before the closing ones."""
 
+YEARS = 3_000 * DAY
+"""How long (ms) the rows of cases may go on one behind the other."""
+
 
 @dataclass(frozen=True)
 class Row(Plain):
@@ -141,6 +144,30 @@ def cut(rows: Sequence[Row], parts: int, random: Random | None = None) -> Delive
     if random and len(rows) > parts:
         places = sorted(random.sample(range(1, len(rows)), parts - 1))
     return tuple(tuple(rows[a:b]) for a, b in zip([0, *places], [*places, len(rows)], strict=True))
+
+
+def ending_together(rows: Sequence[Row], span: Span) -> list[Row]:
+    """The rows of some cases, the last one of each at the end of the span: many compete for the last word."""
+    last: dict[int, int] = {}
+    for row in rows:
+        last[row.case] = max(last.get(row.case, START), row.at or START)
+    by = {case: START + span.length - at for case, at in last.items()}
+    return in_time(row if row.at is None else replace(row, at=row.at + by[row.case]) for row in rows)
+
+
+def one_behind_another(rows: Sequence[Row], span: Span) -> tuple[list[Row], Span]:
+    """The rows of as many cases as a few years have room for, each behind all that the case before it leaves open, and
+    the span that they have. All begin where windows of each duration do, if days have room for that."""
+    step = math.lcm(DAY, *span.durations)
+    unit = step if step <= 40 * DAY else span.longest
+    apart = math.ceil((span.closing - START) / unit) * unit
+    cases = sorted({row.case for row in rows})[: max(1, YEARS // apart)]
+    moved = [
+        replace(row, at=None if row.at is None else row.at + apart * cases.index(row.case))
+        for row in rows
+        if row.case in cases
+    ]
+    return in_time(moved), replace(span, length=span.length + apart * (len(cases) - 1))
 
 
 def in_time(rows: Iterable[Row]) -> list[Row]:

@@ -23,13 +23,14 @@ from conformance.model.engine import CannotRun
 from conformance.model.values import Json
 from conformance.plugins import loading
 from conformance.plugins.points import InvalidPlugin
-from conformance.subjects.asking import Failing, Finding, Options, Report, ask
+from conformance.subjects.asking import Failing, ask
 from conformance.subjects.driver import Driver
 from conformance.subjects.elsewhere import Beginner, Place
 from conformance.subjects.failing import read, write
 from conformance.subjects.found import chosen, driver_of, drivers, next_versions, subjects_in
 from conformance.subjects.rows import Row, sample_rows
 from conformance.subjects.subject import ARGUMENTS, Subject, taken_back
+from conformance.subjects.verdicts import Finding, Options, Report
 from conformance.support.output import private_stdout
 from conformance.support.plain import Plain
 
@@ -224,15 +225,25 @@ def _report(
     out = Path(request.out) if request.out else None
     known = read(out, subject) if out and request.again else {}
     options = Options(request.questions, request.seed, budget, sample, known)
-    report, failing = ask(driver, subject, options, lambda line: tell({"say": f"{subject.name}: {line}"}))
+
+    def named(report: Report, failing: Mapping[str, Failing]) -> Report:
+        if request.begun:
+            report = replace(report, version=f"{report.version}, begun on {request.begun.release}")
+        return _with_scripts(driver, subject, request, replace(report, summary=subject.summary), failing)
+
+    report, failing = ask(
+        driver,
+        subject,
+        options,
+        lambda line: tell({"say": f"{subject.name}: {line}"}),
+        lambda report, failing: tell({"so far": named(report, failing).to_json()}),
+    )
     if out and request.again and not report.error:
         asked = {finding.question for finding in report.findings if finding.cases}
-        unasked = {question: pair for question, pair in known.items() if question not in asked}
-        write(out, subject, unasked | {question: pair for question, (pair, _) in failing.items()})
-    if request.begun:
-        report = replace(report, version=f"{report.version}, begun on {request.begun.release}")
-    report = replace(report, summary=subject.summary)
-    return _with_scripts(driver, subject, request, report, failing)
+        left = {question: pair for question, pair in known.items() if question not in asked}
+        left |= {question: pair for question, (pair, _) in failing.items()}
+        write(out, subject, {question.id: left[question.id] for question in driver.questions if question.id in left})
+    return named(report, failing)
 
 
 def _sample(subject: Subject, file: str) -> tuple[Row, ...]:
@@ -248,7 +259,7 @@ def _sample(subject: Subject, file: str) -> tuple[Row, ...]:
 
 
 def _with_scripts(
-    driver: Driver, subject: Subject, request: Request, report: Report, failing: dict[str, Failing]
+    driver: Driver, subject: Subject, request: Request, report: Report, failing: Mapping[str, Failing]
 ) -> Report:
     """The report with a file for each violation."""
     if not request.out:

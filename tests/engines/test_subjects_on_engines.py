@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 
 from conformance.engines.spark.subjects.driver import CONNECT
-from conformance.subjects.asking import Options, Verdict, ask
+from conformance.subjects.asking import ask
 from conformance.subjects.elsewhere import Beginner, Place
 from conformance.subjects.found import drivers, subjects_in
 from conformance.subjects.schema import InvalidSubject
 from conformance.subjects.setup import Setup
 from conformance.subjects.subject import next_version
+from conformance.subjects.verdicts import Options, Verdict
 
 pytestmark = pytest.mark.engine
 

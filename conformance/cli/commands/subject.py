@@ -11,11 +11,12 @@ from pathlib import Path
 import click
 
 from conformance.cli import options
+from conformance.cli.hints import Unfinished
 from conformance.model.engine import CannotRun
 from conformance.plugins.points import shown
-from conformance.subjects.asking import Report, Verdict
 from conformance.subjects.process import Told, ask_all
 from conformance.subjects.releases import between, release
+from conformance.subjects.verdicts import Report, Verdict
 from conformance.subjects.worker import Request
 from conformance.support.naming import counted
 from conformance.support.release import Release
@@ -98,7 +99,7 @@ def subject_(
     --out that shows it.
 
     Exit code 0 if nothing is violated, 1 if anything is or the next version is refused, 2 for wrong usage or input, 3
-    if an engine could not be run to its end.
+    if an engine could not be run to its end, or the command was interrupted.
     """
     path, colons, name = file.partition("::")
     next_path, _, next_name = on.next_.partition("::")
@@ -133,7 +134,7 @@ def ask_subjects(
 ) -> tuple[int, list[Report]]:
     """Asks the subjects of a file, in the installed release, in one, or in two that are compared; versions before a
     restart run in the release ``begun``. Prints and writes what was found, and returns the exit code and the
-    reports."""
+    reports. Raises Unfinished where the user interrupts it."""
     told = []
     each_release: list[Release | None] = [*releases] or [None]
     for one in each_release:
@@ -144,9 +145,11 @@ def ask_subjects(
         except CannotRun as error:
             told.append(Told(cannot=(str(error),)))
         show(told[-1])
+        if told[-1].interrupted:
+            break
     reports = [report for each in told for report in each.reports]
     code = max(each.code for each in told)
-    if len(told) == 2:
+    if len(told) == 2 and not told[1].interrupted:
         compared = between(told[0].reports, told[1].reports)
         for report in compared:
             print_report(report)
@@ -154,6 +157,8 @@ def ask_subjects(
         code = max(code, int(any(report.violated for report in compared)))
     out.mkdir(parents=True, exist_ok=True)
     (out / FOUND).write_text(json.dumps([report.to_json() for report in reports], indent=1) + "\n", encoding="utf-8")
+    if told[-1].interrupted:
+        raise Unfinished(f"interrupted; what was found is in {shown(out / FOUND)}")
     return code, reports
 
 

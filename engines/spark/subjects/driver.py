@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from conformance.engines.failing import INJECTED
 from conformance.engines.spark.driving.proof import millis
 from conformance.engines.spark.runtime import releases, running, session
-from conformance.engines.spark.subjects.facts import facts_of
+from conformance.engines.spark.subjects.facts import facts_of, goes_by_the_clock
 from conformance.engines.spark.subjects.files import write
 from conformance.engines.spark.subjects.machine import of_the_machine
 from conformance.engines.spark.subjects.questions import CONNECT, QUESTIONS
@@ -43,6 +43,9 @@ if TYPE_CHECKING:
 
 IDLE = 6
 """So many micro-batches without rows a query may have: with timers by processing time it asks for them for ever."""
+
+CLOCKED = ("numRegisteredTimers", "numValuesRemovedDueToTTLExpiry")
+"""What Spark counts of operators that may go by the clock and did (4.3.0)."""
 
 AS_FILES = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}
 """Through Connect, the rows of a micro-batch come as files; a time in them says its zone only so."""
@@ -72,6 +75,7 @@ class SparkSubjects:
         self._client: Client | None = None
         self._one_at_a_time = threading.Lock()  # the client does one job after the other
         self._early = False
+        self._by_the_clock: set[str] = set()
         self._folder = Path()
 
     @property
@@ -105,6 +109,7 @@ class SparkSubjects:
             output = self._output(subject, self._session(subject, {}), folder, streaming=True)
             facts = facts_of(subject, output, str(folder))
             self._accepted(subject, output)
+            (self._by_the_clock.add if goes_by_the_clock(output) else self._by_the_clock.discard)(subject.name)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
         return facts
@@ -226,6 +231,7 @@ class SparkSubjects:
             before=None if self.before else began.operators,
             operators=_operators(progress),
             watermark=_watermark(progress),
+            clocked=subject.name in self._by_the_clock and _clocked(operators),
         )
 
     def _begun(self, subject: Subject, folder: Path, given: Given, numbers: Sequence[int], setup: Setup) -> Began:
@@ -323,6 +329,13 @@ def _watermark(progress: Sequence[Mapping[str, Any]]) -> int | None:
     """That of the last micro-batch (ms); None for a query without one."""
     told = progress[-1].get("eventTime", {}).get("watermark", "") if progress else ""
     return millis(told) if told else None
+
+
+def _clocked(operators: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether operators that may go by the clock did: they set timers, or state expired; true where nothing tells."""
+    told = [operator.get("customMetrics", {}) for operator in operators]
+    counted = [metrics[name] for metrics in told for name in CLOCKED if name in metrics]
+    return any(counted) or not counted
 
 
 def _operators(progress: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:

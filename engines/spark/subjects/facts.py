@@ -56,6 +56,18 @@ def facts_of(subject: Subject, output: DataFrame, folder: str) -> Facts:
     )
 
 
+def goes_by_the_clock(output: DataFrame) -> bool:
+    """Whether an operator of a function's DataFrame may have timers, or state that expires, in processing time."""
+    modes = {"TransformWithState": "timeMode", "FlatMapGroups": "timeout"}
+    nodes = [*_nodes(output._jdf.queryExecution().analyzed())]
+    return any(
+        getattr(node, mode)().toString().startswith("ProcessingTime")
+        for node in nodes
+        for name, mode in modes.items()
+        if node.nodeName().startswith(PROCESSORS) and node.nodeName().startswith(name)
+    )
+
+
 def _delay(nodes: list[Any]) -> int | None:
     """How far (ms) the watermark stays behind, the furthest of several; None without one, or with one by months."""
     found = []
@@ -113,13 +125,14 @@ def _nodes(plan: Any) -> Iterator[Any]:
 
 def _output_key(subject: Subject, output: DataFrame, nodes: list[Any], processor: str) -> tuple[str, ...] | None:
     """The columns that tell one answer from another in update mode: those of the last grouping that the output has,
-    those of the key where a processor makes the output, and none where nothing is updated. None where the grouping's
-    columns are not in the output."""
+    those of the key where a processor makes the output, and none where nothing is updated. None where these columns
+    are not in the output."""
     if subject.output.mode != "update":
         return ()
     grouping = next((node for node in nodes if node.nodeName() == "Aggregate"), None)
     if grouping is None:
-        return tuple(key for key in subject.keys if key in output.columns) if processor else ()
+        keys = tuple(key for key in subject.keys if key in output.columns)
+        return (keys or None) if processor else ()
     expressions = _each(grouping.groupingExpressions())
     if not expressions:
         return ONE_ANSWER

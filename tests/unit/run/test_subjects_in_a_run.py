@@ -18,9 +18,9 @@ from conformance.results.subject import AnswerRecord, SubjectRecord
 from conformance.run import subjects
 from conformance.run.hosts import Hosts
 from conformance.run.subjects import SubjectsTurn
-from conformance.subjects.asking import Finding, Report
-from conformance.subjects.asking import Verdict as Said
 from conformance.subjects.process import Told
+from conformance.subjects.verdicts import Finding, Report
+from conformance.subjects.verdicts import Verdict as Said
 
 ANSWERS = (
     AnswerRecord("order", Verdict.HOLDS, "Another order.", cases=24, rows=60),

@@ -9,13 +9,14 @@ import pytest
 from conformance import subject
 from conformance.subjects import questions
 from conformance.subjects.answers import Ran
-from conformance.subjects.asking import Options, Verdict, ask
+from conformance.subjects.asking import ask
 from conformance.subjects.driver import Facts
 from conformance.subjects.elsewhere import Beginner, Place
 from conformance.subjects.found import next_versions
 from conformance.subjects.schema import InvalidSubject
 from conformance.subjects.setup import NOBODY, PREVIOUS
 from conformance.subjects.subject import begun_by, next_version, taken_back
+from conformance.subjects.verdicts import Options, Verdict
 from conformance.subjects.worker import Request
 
 SCHEMA = "user string, page string, at timestamp"

@@ -18,19 +18,23 @@ from typing import Any
 import pytest
 
 from conformance import subject
+from conformance.cli.commands import subject as command
+from conformance.cli.hints import Unfinished
 from conformance.model.types import Array, Decimal, Double, Int, Long, Map, String, Struct, Timestamp
 from conformance.model.values import canonical
 from conformance.plugins import loading
 from conformance.plugins.points import InvalidPlugin
 from conformance.subjects import questions, worker
 from conformance.subjects.answers import ONE_ANSWER, Ran, difference, final, kept, moved_back, shown_row, told
-from conformance.subjects.asking import MEND, Asking, Options, Verdict, ask
+from conformance.subjects.asking import AT_ONCE, MEND, Asking, ask
+from conformance.subjects.cases import Cases
 from conformance.subjects.drawing import draw
 from conformance.subjects.driver import Facts
 from conformance.subjects.failing import read as read_failing
 from conformance.subjects.failing import write as write_failing
 from conformance.subjects.found import chosen, driver_of, subjects_in
-from conformance.subjects.process import Told
+from conformance.subjects.judging import Judging
+from conformance.subjects.process import Told, _listened
 from conformance.subjects.questions import AGAIN, ORDER, Pair, Run, joined, means_something, without
 from conformance.subjects.reduction import plainer
 from conformance.subjects.releases import between
@@ -46,10 +50,13 @@ from conformance.subjects.rows import (
     span_of,
     written,
 )
+from conformance.subjects.runs import Runs
 from conformance.subjects.schema import InvalidSubject, columns_of, duration, millis, moment
 from conformance.subjects.scripts import moving_back
 from conformance.subjects.setup import Setup
+from conformance.subjects.verdicts import Options, Report, Verdict
 from conformance.subjects.worker import loaded
+from conformance.support.release import Release
 
 VISITS = "user string, page string, at timestamp"
 MINUTE = 60_000
@@ -125,6 +132,11 @@ def verdicts(function, driver=None, options=ALL, **more):
     report, failing = ask(driver or Toy(), declared(function, **more), options)
     assert not report.error
     return {finding.question: finding for finding in report.findings}, failing, report
+
+
+def first_round():
+    """The cases of a subject, together."""
+    return Cases(Judging(Runs(Toy(), declared(counting), ())), ALL).asked(1)
 
 
 # Declarations
@@ -366,7 +378,7 @@ def test_a_script_moves_times_back_as_the_harness_does():
 
 
 def test_times_move_to_years_with_the_same_local_times():
-    asked = Asking(Toy(), declared(counting), ALL)._asked(1)
+    asked = first_round()
     new_york = replace(asked, span=span_of([7 * 86_400_000], 0, ("America/New_York",)))  # other rules until 2006
     assert [run.moved > 0 for run in questions.TIME.make(new_york)] == [True]
     assert [run.moved > 0 for run in questions.TIME.make(asked)] == [True, False]
@@ -450,7 +462,7 @@ def test_what_differs_from_run_to_run_is_not_asked_further():
         return Ran({0: tuple({"user": r["user"], "n": next(count)} for b in batches for r in b)})
 
     found, _, report = verdicts(numbered, Toy(Facts(columns=("user", "n"))))
-    assert report.packed == "6 cases in a run: asked again, it answers otherwise"
+    assert report.packed == "6 cases in a run: another time, it answers otherwise"
     assert found["again"].verdict is Verdict.VIOLATED
     assert {f.verdict for q, f in found.items() if q != "again"} == {Verdict.NOT_ASKED}
     assert "mend that first" in found["order"].why
@@ -490,22 +502,130 @@ def test_rows_that_are_dropped_too_early_and_state_that_stays_are_found():
     assert found["once"].why == "the engine dropped 2 rows as late"
 
 
-def test_cases_run_one_by_one_where_an_operator_goes_by_no_key():
+def test_cases_are_streams_where_an_operator_goes_by_no_key():
     def all_users(batches):
         ran = counting([[{**row, "user": "all"} for row in batch] for batch in batches])
         return Ran({n: tuple({"n": row["n"]} for row in rows) for n, rows in ran.outputs.items()}, 0, 0, True)
 
     found, _, report = verdicts(all_users, Toy(Facts(columns=("n",))), key=None)
-    assert report.packed == "3 cases one by one: no key; 3 questions at once"
+    assert report.packed == "6 cases in 3 streams: no key; 3 questions at once"
     assert found["order"].verdict is Verdict.HOLDS
-    assert found["order"].cases == 6  # each of them in two orders
+    assert found["order"].cases == 12  # each of them in two orders
 
     def named_once(batches):  # the first user of all gets the rows of the others
         rows = [row for batch in batches for row in batch]
         return counting([[{**row, "user": rows[0]["user"]} for row in batch] for batch in batches])
 
     _, _, report = verdicts(named_once)
-    assert report.packed.startswith("3 cases one by one: a case answers otherwise among others than alone: ")
+    assert report.packed.startswith("6 cases in 1 stream: a case answers otherwise among others than alone: ")
+
+
+def test_streams_have_many_cases_and_open_nothing_of_one_another():
+    runs = Runs(Toy(), declared(counting, key=None), ())
+    one, together, behind = Cases(Judging(runs), ALL).deliveries("order", 1)
+    assert [len({row.case for row in asked.data}) for asked in (one, together, behind)] == [1, 2, 3]
+    for before, after in itertools.pairwise(sorted({row.case for row in behind.data})):
+        times = [[row.at for row in behind.data if row.case == case] for case in (before, after)]
+        assert min(times[1]) - max(times[0]) > 20 * MINUTE
+        assert (min(times[1]) - START) // MINUTE % 1440 < 30  # windows begin where they would alone
+    assert max(row.at for row in behind.data) <= START + behind.span.length < behind.closing[0][0].at
+
+
+def test_cases_of_a_stream_have_keys_of_their_own_where_they_can():
+    def beside_others(batches):
+        ran, users = counting(batches), len({row["user"] for batch in batches for row in batch})
+        rows = {n: tuple({**row, "n": row["n"] * users} for row in out) for n, out in ran.outputs.items()}
+        return replace(ran, outputs=rows)
+
+    runs = Runs(Toy(), declared(beside_others), ())
+    cases = Cases(Judging(runs), ALL)
+    assert cases.note.startswith("6 cases in 1 stream: a case answers otherwise among others than alone: ")
+    rows = [row for asked in cases.deliveries("order", 1) for row in asked.data]
+    assert all(row.values["user"].startswith(f"c{row.case}/") for row in rows)
+
+    def first_page(batches):
+        ran, other = beside_others(batches), counting(batches, first_page=True)
+        return replace(ran, outputs={n: (*rows, *ran.outputs[n]) for n, rows in other.outputs.items()})
+
+    found, failing, report = verdicts(first_page)
+    assert (found["order"].verdict, "in 1 stream" in report.packed) == (Verdict.VIOLATED, True)
+    assert len([row for batch in failing["order"][0].plain.delivery for row in batch if not row.closing]) == 2
+
+
+@pytest.mark.parametrize("mode", ["update", "complete"])
+def test_closing_rows_take_the_place_of_no_answer(mode):
+    """They have the keys of cases where a case has none of its own."""
+
+    def last_page(batches):
+        latest, outputs = {}, {}
+        for number, batch in enumerate(batches):
+            latest |= {row["user"]: row["page"] for row in batch}
+            now = latest if mode == "complete" else {row["user"]: row["page"] for row in batch}
+            outputs[number] = tuple({"user": user, "page": page} for user, page in now.items())
+        return Ran(outputs, 0, 0, True)
+
+    toy = Toy(Facts(columns=("user", "page"), output_key=("user",)))
+    found, _, _ = verdicts(last_page, toy, key=None, output_mode=mode)
+    assert found["order"].verdict is Verdict.VIOLATED
+    assert found["batches"].verdict is Verdict.HOLDS
+    assert found["state"].verdict is Verdict.NOT_ASKED
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_what_the_clock_may_have_changed_is_not_violated(again):
+    runs = itertools.count()
+
+    def idle(batches):
+        ran = counting(batches)
+        if next(runs) if again else not all(batches):
+            ran = replace(ran, outputs={0: ({"user": "c1/a", "n": -1},)})
+        return replace(ran, clocked=True)
+
+    found, failing, _ = verdicts(idle)
+    assert found["empty"].verdict is Verdict.NOT_ASKED
+    assert "its timers go by the clock" in found["empty"].why
+    assert found["order"].verdict is (Verdict.NOT_ASKED if again else Verdict.HOLDS)
+    assert not failing
+
+
+def test_what_is_found_is_told_before_all_is_asked():
+    told = []
+    asking = Asking(Toy(), declared(counting), ALL, seen=lambda report, failing: told.append(report))
+    report = asking.report()
+    assert [f.verdict for f in told[0].findings] == [Verdict.HOLDS, *[Verdict.NOT_ASKED] * (len(report.findings) - 1)]
+    assert told[-1].findings == report.findings
+
+
+def test_what_is_found_before_an_interrupt_is_kept():
+    def lines():
+        asking = Asking(Toy(), declared(counting), ALL, seen=lambda report, failing: found.append(report))
+        found: list[Report] = []
+        asking.report()
+        yield json.dumps({"report": found[-1].to_json()})
+        yield json.dumps({"so far": found[0].to_json()})
+        raise KeyboardInterrupt
+
+    told = _listened(SimpleNamespace(stdout=lines()), lambda line: None, lambda report: None)
+    whole, begun = told.reports
+    assert (told.interrupted, told.code) == (True, 3)
+    assert {f.verdict for f in whole.findings} == {Verdict.HOLDS}
+    assert [f.why for f in begun.findings] == ["", *["interrupted"] * (len(begun.findings) - 1)]
+
+
+def test_an_interrupted_command_writes_what_was_found_and_begins_no_other_release(tmp_path, monkeypatch):
+    _, _, report = verdicts(counting, options=Options(questions=(ORDER.id,)))
+    asked = []
+
+    def interrupted(request, log, say, release, begun, seen):
+        asked.append(release)
+        return Told((report,), interrupted=True)
+
+    monkeypatch.setattr(command, "ask_all", interrupted)
+    releases = [Release("toy", "1.0"), Release("toy", "2.0")]
+    with pytest.raises(Unfinished, match=r"interrupted; what was found is in .*subjects\.json") as ended:
+        command.ask_subjects(worker.Request("my.py"), releases, tmp_path)
+    assert (ended.value.exit_code, asked) == (3, releases[:1])
+    assert json.loads((tmp_path / command.FOUND).read_text()) == [report.to_json()]
 
 
 def test_a_whole_number_is_a_key_too():
@@ -562,10 +682,10 @@ def test_runs_begin_ahead_with_a_budget_too_while_there_is_any(budget, ahead):
 
     threads = set()
     clock = itertools.count(0, 100).__next__
-    found = (
-        Asking(Threads(), declared(counting), Options(budget=budget), clock=lambda: float(clock())).report().findings
-    )
-    assert threads == ({True, False} if ahead else {True})
+    toy = Threads()
+    found = Asking(toy, declared(counting), Options(budget=budget), clock=lambda: float(clock())).report().findings
+    assert threads == {False}
+    assert (toy.runs > 1 + 2) is ahead  # the plain run, and two cases alone
     assert (found[0].verdict is Verdict.HOLDS) is ahead
 
 
@@ -591,8 +711,8 @@ def test_a_query_that_goes_by_the_one_before_it_is_found_and_one_that_cannot_be_
 
 def test_what_fails_together_alone_is_isolated():
     def fails(batches):
-        empty, many = not all(batches), len(list(filter(None, batches))) > 6
-        return Ran({0: ({"user": "c1/a", "n": -1},)}) if empty and many else counting(batches)
+        empty, few = not all(batches), len(list(filter(None, batches))) < 4
+        return Ran({0: ({"user": "c1/a", "n": -1},)}) if empty and few else counting(batches)
 
     found, failing, _ = verdicts(fails, options=Options(questions=("order", "batches", "empty")))
     assert found["batches"].verdict is Verdict.VIOLATED
@@ -606,7 +726,7 @@ def test_what_fails_is_told_though_the_budget_is_spent_before_it_is_isolated(ref
     now = [0.0]
 
     def fails(batches):
-        if len(list(filter(None, batches))) <= 6:
+        if len(list(filter(None, batches))) > 3:
             return counting(batches)
         now[0] = 90.0
         return Ran(error="no such thing") if refusable else Ran({0: ({"user": "c1/a", "n": -1},)})
@@ -614,12 +734,13 @@ def test_what_fails_is_told_though_the_budget_is_spent_before_it_is_isolated(ref
     toy = Toy()
     toy.questions = (questions.AGAIN, questions.ORDER, replace(questions.SPLITS, refusable=refusable))
     asking = Asking(toy, declared(fails), Options(budget=100), clock=lambda: now[0])
-    order = {f.question: f for f in asking.report().findings}["order"]
-    if refusable:  # the engine may have refused it
-        assert (order.verdict, order.why) == (Verdict.NOT_ASKED, "the budget was spent")
-    else:
-        assert order.verdict is Verdict.VIOLATED
-        assert order.why.startswith("together with batches, and the budget was spent before one alone was tried: ")
+    found = {f.question: f for f in asking.report().findings}
+    assert (found["order"].verdict, found["order"].why) == (Verdict.NOT_ASKED, "the budget was spent")
+    assert (AT_ONCE in found) is not refusable  # the engine may have refused it
+    if not refusable:
+        assert found[AT_ONCE].means == "Changes at once (order, batches) give the same answer."
+        assert found[AT_ONCE].verdict is Verdict.VIOLATED
+        assert found[AT_ONCE].why.startswith("the budget was spent before it was told which of them it is: ")
 
 
 def test_what_failed_before_is_asked_first(tmp_path):
@@ -758,14 +879,14 @@ def test_what_an_engine_refuses_is_not_said_to_be_of_the_rows():
 
 
 def test_a_failure_in_more_batches_is_compared_with_a_restart_that_the_plain_run_has():
-    asked = Asking(Toy(), declared(counting), ALL)._asked(1)
+    asked = first_round()
     for number in range(20):
         pair = questions.together((questions.SPLITS, questions.FAILURE), asked, number, True)
         assert all(at < len(pair.plain.delivery) for at in pair.plain.setup.restarts)
 
 
 def test_a_failure_is_compared_with_a_restart_at_the_same_place():
-    asked = Asking(Toy(), declared(counting), ALL)._asked(1)
+    asked = first_round()
     [pair] = questions.pairs(questions.FAILURE, asked)
     assert pair.plain.setup == Setup(restarts=(pair.varied.setup.fails,))
     assert all(pair.plain.setup == Setup() for pair in questions.pairs(questions.RESTART, asked))
@@ -816,7 +937,7 @@ def test_late_rows_come_in_a_batch_that_the_plain_run_has_too():
     found, _, _ = verdicts(by_batches, Toy(Facts(columns=("user", "n"))))
     assert found["batches"].verdict is Verdict.VIOLATED
     assert found["late"].verdict is Verdict.HOLDS
-    asked = Asking(Toy(), declared(counting), ALL)._asked(1)
+    asked = first_round()
     few = replace(asked, delivery=((asked.data[0],),))  # no closing rows
     assert {
         len(run.delivery) for pair in questions.pairs(questions.LATE, few) for run in (pair.plain, pair.varied)
@@ -824,7 +945,7 @@ def test_late_rows_come_in_a_batch_that_the_plain_run_has_too():
 
 
 def test_a_case_of_few_rows_has_late_rows_too():
-    asked = Asking(Toy(), declared(counting), ALL)._asked(1)
+    asked = first_round()
     for seed in range(20):
         (run,) = questions.LATE.make(replace(asked, delivery=asked.delivery[-3:], random=Random(seed)))
         assert any(row.late for batch in run.delivery for row in batch)
@@ -962,7 +1083,7 @@ def test_a_key_that_comes_out_otherwise_is_no_key_of_cases():
         return replace(ran, outputs=rows)
 
     found, _, report = verdicts(shouting)
-    assert report.packed.startswith("3 cases one by one: it puts keys out otherwise than they went in")
+    assert report.packed.startswith("6 cases in 3 streams: it puts keys out otherwise than they went in")
     assert found["bounded"].verdict is Verdict.HOLDS
 
 
@@ -978,7 +1099,7 @@ def test_rows_whose_keys_the_query_leaves_out_move_no_watermark():
         return replace(ran, watermark=watermark(batches))
 
     found, _, report = verdicts(some, values={"user": ["ann", "bob", "eve"]})
-    assert report.packed.startswith("3 cases one by one: rows with other keys do not move its watermark")
+    assert report.packed.startswith("6 cases in 3 streams: rows with other keys do not move its watermark")
     assert {found[name].verdict for name in ("state", "bounded")} <= {Verdict.HOLDS, Verdict.NOT_ASKED}
 
 
@@ -1023,7 +1144,7 @@ def test_an_aggregate_without_a_grouping_has_one_answer():
 
 
 def test_the_runs_of_a_question_say_what_they_are_judged_by():
-    asked = Asking(Toy(), declared(counting), ALL)._asked(1)
+    asked = first_round()
     assert {pair.about for pair in questions.pairs(questions.STATE, asked)} == {"state"}
     assert {pair.about for pair in questions.pairs(questions.ORDER, asked)} == {""}
 

@@ -11,9 +11,10 @@ from conformance.engines.spark.subjects.driver import SparkSubjects
 from conformance.engines.spark.subjects.questions import CONNECT, QUESTIONS
 from conformance.engines.spark.subjects.sinks import SINKS
 from conformance.subjects.answers import Ran
-from conformance.subjects.asking import Asking, NotAsked, Options
-from conformance.subjects.questions import Pair, Run
+from conformance.subjects.judging import Judging
+from conformance.subjects.questions import NotAsked, Pair, Run
 from conformance.subjects.rows import START, Row
+from conformance.subjects.runs import Runs
 from conformance.subjects.setup import NOBODY, Setup
 
 RUN = Run(((Row({"user": "a"}, START),),))
@@ -36,15 +37,15 @@ def test_a_script_has_what_the_sink_does(tmp_path, sink):
 
 @pytest.mark.parametrize(("begun", "refused"), [(0, True), (1, False)])
 def test_spark_connect_may_refuse_a_query_but_not_one_that_it_takes_once_its_checkpoint_is_another_ones(begun, refused):
-    asking = Asking(SparkSubjects(), itself, Options())
+    judging = Judging(Runs(SparkSubjects(), itself, ()))
     [connect] = [question for question in QUESTIONS if question.id == "connect"]
     pair = Pair(RUN, Run(RUN.delivery, Setup(where=CONNECT, begun=begun)))
     plain, varied = Ran({0: ({"user": "a"},)}), Ran(error="[KEY_SCHEMA] another schema")
     if refused:
         with pytest.raises(NotAsked, match="refused: "):
-            asking._judged(connect, pair, plain, varied, packed=False)
+            judging.judged(connect, pair, plain, varied, packed=False)
     else:
-        wrong, _, _ = asking._judged(connect, pair, plain, varied, packed=False)
+        wrong, _, _ = judging.judged(connect, pair, plain, varied, packed=False)
         assert wrong == {0: "the query fails: [KEY_SCHEMA] another schema"}
 
 
