@@ -21,6 +21,7 @@ from conformance.subjects.drawing import draw
 from conformance.subjects.driver import Driver, Facts
 from conformance.subjects.questions import (
     BOUNDED,
+    SAME,
     STATE,
     TAKES_NO_RUN,
     Asked,
@@ -52,7 +53,7 @@ from conformance.subjects.rows import (
     written,
 )
 from conformance.subjects.schema import InvalidSubject
-from conformance.subjects.setup import NOBODY, PREVIOUS, Given
+from conformance.subjects.setup import NOBODY, OTHER, PREVIOUS, Given, Setup
 from conformance.subjects.subject import Subject
 from conformance.support.naming import counted, instead
 from conformance.support.plain import Plain
@@ -214,7 +215,8 @@ Failing = tuple[Pair, str]
 
 
 class Asking:
-    """A subject on an engine that is open. ``say`` is told what happens, a line at a time."""
+    """A subject on an engine that is open. ``say`` is told what happens, a line at a time. ``other`` is the engine of
+    the query that must answer alike, if it is another one."""
 
     def __init__(
         self,
@@ -223,8 +225,10 @@ class Asking:
         options: Options = Options(),
         say: Callable[[str], None] = lambda line: None,
         clock: Callable[[], float] = time.monotonic,
+        other: Driver | None = None,
     ) -> None:
         self.driver, self.subject, self.options, self.say, self._clock = driver, subject, options, say, clock
+        self.other, self._output_of_other = other, subject.output
         self._begun = clock()
         self.facts: Facts = Facts()
         self.span: Span = span_of((), 0)
@@ -254,6 +258,11 @@ class Asking:
         self.facts = self._looked()
         subject = self.subject
         durations = [*subject.durations, *self.facts.durations]
+        if subject.other:
+            theirs = (self.other or self.driver).look(subject.other)
+            durations += [*subject.other.durations, *theirs.durations]
+            output = subject.other.output
+            self._output_of_other = replace(output, key=output.key or tuple(theirs.output_key or ()))
         if subject.previous:
             durations += [*subject.previous.durations, *self.driver.look(subject.previous).durations]
         self.span = span_of(durations, subject.delay, self.facts.zones)
@@ -267,7 +276,7 @@ class Asking:
             number += 1
             open_ = [q for q in self._questions() if found[q.id].verdict is not Verdict.VIOLATED]
             before = dict(found)
-            if self.driver.parallel > 1 and self._left() > self._reserved:
+            if self.driver.parallel > 1 and not subject.other and self._left() > self._reserved:
                 self._begin_ahead([q for q in open_ if not found[q.id].left_out], number)
             at_once = self._asked_together(open_, found, number)
             for question in open_:
@@ -481,7 +490,19 @@ class Asking:
         return ran
 
     def _made(self, run: Run, packed: bool) -> Ran:
-        return self.driver.run(self.subject, self._given(run.delivery, packed), run.setup)
+        given = self._given(run.delivery, packed)
+        if run.setup.by == OTHER and self.subject.other:
+            return self._answered_alike(self.subject.other, given)
+        return self.driver.run(self.subject, given, run.setup)
+
+    def _answered_alike(self, other: Subject, given: Given) -> Ran:
+        """What the other query answers: its final rows, as those of one micro-batch."""
+        ran = (self.other or self.driver).run(other, given, Setup())
+        output = self._output_of_other
+        rows = final(ran, output.mode, output.key)
+        left = tuple({n: v for n, v in row.items() if n not in output.ignored} for row in rows)
+        self._named_by_key(replace(ran, outputs={0: left}), other)
+        return replace(ran, outputs={0: left})
 
     def _begin_ahead(self, questions: Sequence[Question], number: int) -> None:
         """Begin the runs of a round in the order in which they are asked for if everything holds."""
@@ -508,13 +529,13 @@ class Asking:
                 "it need not take, say which values a column has with values={…}, or give --sample"
             )
 
-    def _named_by_key(self, ran: Ran) -> None:
+    def _named_by_key(self, ran: Ran, subject: Subject | None = None) -> None:
         """Raises InvalidSubject where an answer has no key: only then can it be told which case it is of."""
         key = self.subject.own_key
-        if row := next((row for rows in ran.outputs.values() for row in rows if key not in row), None):
+        if key and (row := next((row for rows in ran.outputs.values() for row in rows if key not in row), None)):
             raise InvalidSubject(
-                f"subject {self.subject.name}: the output has no {key!r} (it has {', '.join(row)}); put the key out, "
-                "or say key=None, and cases run one by one"
+                f"subject {(subject or self.subject).name}: the output has no {key!r} (it has {', '.join(row)}); put "
+                "the key out, or say key=None, and cases run one by one"
             )
 
     def _final(self, ran: Ran) -> Answer:
@@ -549,6 +570,8 @@ class Asking:
     # Questions
 
     def _questions(self) -> list[Question]:
+        if self.subject.other:
+            return [SAME]
         wanted, behind = self.options.questions, self.subject.previous is not None
         return [q for q in self.driver.questions if (not wanted or q.id in wanted) and q.versions == behind]
 
@@ -727,6 +750,8 @@ class Asking:
     ) -> tuple[dict[int, str], int, int]:
         if question in (STATE, BOUNDED) and not self.closed:
             raise NotAsked("no row that it keeps moves its watermark past everything")
+        if question is SAME and self.other and not self.subject.own_key and self.subject.output.mode == "append":
+            raise NotAsked("without a key, what comes out for the last rows is not told from what the cases answer")
         if varied.error and (varied.refused or (question.refusable and not pair.varied.setup.begun)):
             raise NotAsked(f"refused: {varied.error}")
         if varied.error and question.versions:
@@ -928,11 +953,15 @@ def _spelled(run: Run, packed: bool) -> str:
 
 
 def ask(
-    driver: Driver, subject: Subject, options: Options, say: Callable[[str], None] = lambda line: None
+    driver: Driver,
+    subject: Subject,
+    options: Options,
+    say: Callable[[str], None] = lambda line: None,
+    other: Driver | None = None,
 ) -> tuple[Report, dict[str, Failing]]:
     """The report on a subject, and for each violated question a small pair that shows it. An unusable subject has a
-    report with an error."""
-    asking = Asking(driver, subject, options, say)
+    report with an error. ``other`` is the engine of the query that must answer alike, if it is another one."""
+    asking = Asking(driver, subject, options, say, other=other)
     try:
         return asking.report(), asking.failing
     except InvalidSubject as error:

@@ -14,6 +14,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
+from itertools import groupby, pairwise
 from random import Random
 from zoneinfo import ZoneInfo
 
@@ -141,6 +142,20 @@ def cut(rows: Sequence[Row], parts: int, random: Random | None = None) -> Delive
     if random and len(rows) > parts:
         places = sorted(random.sample(range(1, len(rows)), parts - 1))
     return tuple(tuple(rows[a:b]) for a, b in zip([0, *places], [*places, len(rows)], strict=True))
+
+
+def by_turns(rows: Sequence[Row], parts: int) -> Delivery:
+    """The rows in order, in so many micro-batches or a few more. For each of several inputs one of them has no row of
+    it: the longest stretch of rows of the others."""
+    places = {len(rows) * n // parts for n in range(1, parts)}
+    for of in sorted({row.input for row in rows}):
+        others = [row.input != of for row in rows]
+        stretches = [[*found] for other, found in groupby(range(len(rows)), others.__getitem__) if other]
+        if stretches:
+            longest = max(stretches, key=len)
+            begin, end = longest[0], longest[-1] + 1
+            places = {place for place in places if not begin < place < end} | {begin, end}
+    return tuple(tuple(rows[a:b]) for a, b in pairwise(sorted({0, len(rows), *places})))
 
 
 def in_time(rows: Iterable[Row]) -> list[Row]:
