@@ -380,7 +380,8 @@ class Asking:
         return self._drawn[number]
 
     def _delivered(self, rows: Sequence[Row], *seed: Any) -> Asked:
-        ending = closing(rows, self.span) if self.driver.closes else ()
+        closes = self.driver.closes or (self.other and self.other.closes)
+        ending = closing(rows, self.span) if closes else ()
         delivery: Delivery = (*cut(rows, BATCHES), *ending)
         return Asked(self.subject, self.span, delivery, Random(seeded(self.subject.name, *seed)))
 

@@ -72,6 +72,15 @@ def test_what_the_other_query_answers_otherwise_is_reduced_to_rows_that_can_be_g
     assert json.loads((tmp_path / "rows.jsonl").read_text())["at"]
 
 
+def test_rows_move_the_watermark_past_everything_where_the_other_engine_needs_them():
+    seen = []
+    other = declared(lambda rows: seen.append(max(row["at"] for row in rows)) or pages(rows))
+    mine = declared(pages)
+    report, _ = ask(OtherToy(), answering_like(mine, other), Options(), other=Toy())
+    assert report.findings[0].verdict is Verdict.HOLDS
+    assert min(seen) > "2020-03-02"
+
+
 def test_the_other_query_may_put_out_updates():
     def updates(rows):
         return [{"user": row["user"], "n": 0} for row in rows] + pages(rows)
