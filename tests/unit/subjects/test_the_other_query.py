@@ -81,6 +81,15 @@ def test_rows_move_the_watermark_past_everything_where_the_other_engine_needs_th
     assert min(seen) > "2020-03-02"
 
 
+def test_what_closes_the_windows_of_one_engine_stays_in_a_smaller_case():
+    mine = declared(lambda rows: pages(rows) if max((row["at"] for row in rows), default="") > "2020-03-02" else [])
+    other = declared(lambda rows: pages(rows, lambda row: row["page"] is not None))
+    _, failing = ask(Toy(), answering_like(mine, other), Options(), other=OtherToy())
+    rows = [row for batch in failing["same"][0].plain.delivery for row in batch]
+    assert [row.values["page"] for row in rows if not row.closing] == [None]
+    assert any(row.closing for row in rows)
+
+
 def test_the_other_query_may_put_out_updates():
     def updates(rows):
         return [{"user": row["user"], "n": 0} for row in rows] + pages(rows)
