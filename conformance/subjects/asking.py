@@ -539,6 +539,15 @@ class Asking:
                 "the key out, or say key=None, and cases run one by one"
             )
 
+    def _named_alike(self, mine: Ran, others: Ran) -> None:
+        """Raises InvalidSubject where the columns of two outputs have other names."""
+        there, found = ({name for row in self._final(ran) for name in row} for ran in (mine, others))
+        if self.subject.other and there and found and there != found:
+            raise InvalidSubject(
+                f"subject {self.subject.other.name}: its output has {', '.join(sorted(found))}, and that of "
+                f"{self.subject.name} {', '.join(sorted(there))}; name the columns alike, or leave some out by ignore"
+            )
+
     def _final(self, ran: Ran) -> Answer:
         rows = final(ran, self.subject.output.mode, self.facts.output_key or ())
         ignored = self.subject.output.ignored
@@ -762,6 +771,8 @@ class Asking:
         cases = sorted({row.case for row in rows_in(pair.plain.delivery) if row.case >= 0}) if packed else [0]
         if varied.error:
             return {cases[0]: FAILS + varied.error}, len(cases), 0
+        if question is SAME:
+            self._named_alike(plain, varied)
         before, after = self._cases(plain, packed), self._cases(varied, packed)
         if question.of_runs:
             said = question.judge(pair, Seen((), plain), Seen((), varied))

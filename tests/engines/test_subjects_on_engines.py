@@ -129,11 +129,14 @@ def test_a_query_is_started_for_each_micro_batch_on_spark(spark_subjects):
     assert found["scheduled"].rows
 
 
-@pytest.mark.parametrize(("file", "name", "rows"), [("my_query.py", "visits", 0), ("subjects_spark.py", "sessions", 2)])
-def test_a_port_to_beam_answers_alike_but_for_sessions_that_touch(spark_subjects, beam_subjects, file, name, rows):
-    port = loaded(EXAMPLES / "my_query_on_beam.py")[0][name]
-    both = answering_like(loaded(EXAMPLES / file)[0][name], port)
-    report, failing = ask(spark_subjects[0], both, Options(), other=beam_subjects[0])
+@pytest.mark.parametrize("rows", [0, 2])
+def test_a_port_to_beam_answers_alike_but_for_sessions_that_touch(spark_subjects, beam_subjects, rows):
+    if rows:
+        found = loaded(EXAMPLES / "my_sessions.py")[0]
+        mine, port = found["sessions"], found["sessions_on_beam"]
+    else:
+        mine, port = (loaded(EXAMPLES / file)[0]["visits"] for file in ("my_query.py", "my_query_on_beam.py"))
+    report, failing = ask(spark_subjects[0], answering_like(mine, port), Options(), other=beam_subjects[0])
     [finding] = report.findings
     assert finding.verdict is (Verdict.VIOLATED if rows else Verdict.HOLDS)
     assert finding.rows

@@ -103,6 +103,13 @@ def test_the_other_query_must_put_out_the_key():
     assert "subject other: the output has no 'user' (it has who, n)" in report.error
 
 
+def test_both_name_their_columns_alike():
+    other = declared(lambda rows: [{**row, "more": 1} for row in pages(rows)])
+    assert "subject other: its output has more, n, user, and that of pages n, user; name" in asked(other)[0].error
+    ignoring = declared(lambda rows: [{**row, "more": 1} for row in pages(rows)], ignore="more")
+    assert asked(ignoring)[0].findings[0].verdict is Verdict.HOLDS
+
+
 def test_without_a_key_an_engine_whose_input_ends_is_not_compared():
     report, _ = asked(declared(pages, key=None), OtherToy(), key=None)
     assert report.findings[0].verdict is Verdict.NOT_ASKED
