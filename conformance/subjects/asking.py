@@ -11,6 +11,7 @@ from conformance.subjects.cases import Cases
 from conformance.subjects.driver import Driver
 from conformance.subjects.judging import BY_THE_CLOCK, Budget, Judging, OutOfTime, Refused, error_in
 from conformance.subjects.questions import (
+    SAME,
     TAKES_NO_RUN,
     Asked,
     NotAsked,
@@ -72,7 +73,7 @@ Seen = Callable[[Report, Mapping[str, Failing]], None]
 
 class Asking:
     """A subject on an engine that is open. ``say`` is told what happens, a line at a time, and ``seen`` what is found,
-    as often as that changes."""
+    as often as that changes. ``other`` is the engine of the query that must answer alike, if it is another one."""
 
     def __init__(
         self,
@@ -82,10 +83,11 @@ class Asking:
         say: Callable[[str], None] = lambda line: None,
         seen: Seen = lambda report, failing: None,
         clock: Callable[[], float] = time.monotonic,
+        other: Driver | None = None,
     ) -> None:
         self.driver, self.options, self.say, self.seen = driver, options, say, seen
         self.budget = Budget(options.budget, clock)
-        self.runs = Runs(driver, subject, options.sample)
+        self.runs = Runs(driver, subject, options.sample, other)
         self.judging = Judging(self.runs)
         self.smaller = Smaller(self.judging, self.budget)
         self.failing: dict[str, Failing] = {}
@@ -128,7 +130,7 @@ class Asking:
             number += 1
             open_ = [q for q in self._questions if self.found[q.id].verdict is not Verdict.VIOLATED]
             before = dict(self.found)
-            if self.driver.parallel > 1 and self.budget.has():
+            if self.driver.parallel > 1 and not self.runs.subject.other and self.budget.has():
                 self._begin_ahead([q for q in open_ if not before[q.id].left_out], number)
             at_once = self._asked_together(open_, number)
             for question in open_:
@@ -156,6 +158,8 @@ class Asking:
 
     @property
     def _questions(self) -> list[Question]:
+        if self.runs.subject.other:
+            return [SAME]
         wanted, behind = self.options.questions, self.runs.subject.previous is not None
         return [q for q in self.driver.questions if (not wanted or q.id in wanted) and q.versions == behind]
 
@@ -331,10 +335,11 @@ def ask(
     options: Options,
     say: Callable[[str], None] = lambda line: None,
     seen: Seen = lambda report, failing: None,
+    other: Driver | None = None,
 ) -> tuple[Report, dict[str, Failing]]:
     """The report on a subject, and for each violated question a small pair that shows it. An unusable subject has a
-    report with an error."""
-    asking = Asking(driver, subject, options, say, seen)
+    report with an error. ``other`` is the engine of the query that must answer alike, if it is another one."""
+    asking = Asking(driver, subject, options, say, seen, other=other)
     try:
         return asking.report(), asking.failing
     except InvalidSubject as error:

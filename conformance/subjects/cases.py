@@ -44,7 +44,7 @@ class Cases:
         self._subject = self.runs.subject = self._looked(self.runs.subject)
         self._judging, self._options = judging, options
         self._drawn: dict[int, Asked] = {}
-        self._closes = self.runs.driver.closes
+        self._closes = self.runs.driver.closes or bool(self.runs.other and self.runs.other.closes)
         self.span = self._spanned()
         self.note = self._proved(self.asked(1))
 
@@ -79,7 +79,7 @@ class Cases:
 
     def _spanned(self) -> Span:
         subject = self.runs.subject
-        durations = [*subject.durations, *self.runs.facts.durations]
+        durations = [*subject.durations, *self.runs.facts.durations, *self.runs.look_at_the_other()]
         if subject.previous:
             durations += [*subject.previous.durations, *self.runs.driver.look(subject.previous).durations]
         return span_of(durations, subject.delay, self.runs.facts.zones)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import ModuleType
 from typing import Any
@@ -40,19 +40,26 @@ def chosen(found: Sequence[Subject], names: Sequence[str], where: str) -> list[S
     return [there[name] for name in names] if names else list(found)
 
 
-def next_versions(before: Sequence[Subject], there: Sequence[Subject], name: str, where: str) -> list[Subject]:
-    """The next version of each subject: that of a name, or of the same name, or the only one there.
+def paired(
+    before: Sequence[Subject],
+    there: Sequence[Subject],
+    name: str,
+    where: str,
+    pair: Callable[[Subject, Subject], Subject] = next_version,
+) -> list[Subject]:
+    """Each subject with its next version, or with the query that must answer alike, as ``pair`` makes one of two: that
+    of a name, or of the same name, or the only one there.
 
     Raises:
         InvalidSubject: a subject has none.
     """
     if name and len(before) > 1:
-        raise InvalidSubject(f"one next version has a name ({name}); name the one before it, too: FILE::NAME")
+        raise InvalidSubject(f"the second query has a name ({name}); name the first one, too: FILE::NAME")
     found = []
     for subject in before:
         wanted = name or (there[0].name if len(there) == 1 else subject.name)
         [mine] = chosen(there, [wanted], where)
-        found.append(next_version(subject, mine))
+        found.append(pair(subject, mine))
     return found
 
 

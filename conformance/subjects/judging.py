@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from conformance.subjects.answers import Ran, difference
-from conformance.subjects.questions import BOUNDED, STATE, TAKES_NO_RUN, NotAsked, Pair, Question, Seen, same
+from conformance.subjects.questions import BOUNDED, SAME, STATE, TAKES_NO_RUN, NotAsked, Pair, Question, Seen, same
 from conformance.subjects.rows import CLOSING, rows_in
 from conformance.subjects.runs import Runs
 from conformance.subjects.setup import NOBODY, PREVIOUS
@@ -77,6 +77,9 @@ class Judging:
         """What ``failures`` says, of two runs that were made."""
         if question in (STATE, BOUNDED) and not self.passes:
             raise NotAsked("no row that it keeps moves its watermark past everything")
+        subject = self.runs.subject
+        if question is SAME and self.runs.other and not subject.own_key and subject.output.mode == "append":
+            raise NotAsked("without a key, what comes out for the last rows is not told from what the cases answer")
         if varied.error and (varied.refused or (question.refusable and not pair.varied.setup.begun)):
             raise NotAsked(f"refused: {varied.error}")
         if varied.error and question.versions:
@@ -86,6 +89,8 @@ class Judging:
         asked = sorted({row.case for row in rows_in(pair.plain.delivery) if row.case >= 0}) or [0]
         if varied.error:
             return {asked[0] if packed else 0: FAILS + varied.error}, len(asked), 0
+        if question is SAME:
+            self.runs.named_alike(plain, varied)
         before, after = self.runs.cases(plain, packed), self.runs.cases(varied, packed)
         wrong: dict[int, str] = {}
         compared = 0

@@ -23,7 +23,7 @@ from conformance.subjects.rows import (
     rows_in,
 )
 from conformance.subjects.schema import DAY
-from conformance.subjects.setup import PLAIN, PREVIOUS, Setup
+from conformance.subjects.setup import OTHER, PLAIN, PREVIOUS, Setup
 from conformance.subjects.subject import Subject
 from conformance.support.naming import counted
 from conformance.support.plain import Plain
@@ -106,6 +106,11 @@ def in_one_shape(pair: Pair, keys: Sequence[str]) -> Pair:
     order differs."""
     delivery = in_batches_of(pair.varied.delivery, rows_in(pair.plain.delivery), keys)
     return replace(pair, plain=replace(pair.plain, delivery=delivery))
+
+
+def in_the_same_batches(pair: Pair, keys: Sequence[str]) -> Pair:
+    """A pair whose plain run has the micro-batches of the varied one."""
+    return replace(pair, plain=replace(pair.plain, delivery=pair.varied.delivery))
 
 
 @dataclass(frozen=True)
@@ -333,6 +338,10 @@ def _behind_another(asked: Asked) -> Iterator[Run]:
         yield Run(asked.delivery, Setup(begun=begun, by=PREVIOUS))
 
 
+def _by_the_other(asked: Asked) -> Iterator[Run]:
+    yield Run(asked.delivery, Setup(by=OTHER))
+
+
 def _goes_on(pair: Pair, plain: Seen, varied: Seen) -> str:
     if not any(pair.varied.delivery[: pair.varied.setup.begun]):
         return ""  # a smaller pair whose previous version has no row
@@ -393,6 +402,9 @@ NEXT = Question(
     _goes_on,
     versions=True,
 )
+
+SAME = Question("same", "The other query gives the same answer to the same rows.", _by_the_other)
+"""The one question of a subject that another one must answer like."""
 
 TAKES_NO_RUN = (ONCE,)
 """Questions that the plain run answers."""

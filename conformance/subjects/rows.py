@@ -14,6 +14,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
+from itertools import groupby, pairwise
 from random import Random
 from zoneinfo import ZoneInfo
 
@@ -168,6 +169,20 @@ def one_behind_another(rows: Sequence[Row], span: Span) -> tuple[list[Row], Span
         if row.case in cases
     ]
     return in_time(moved), replace(span, length=span.length + apart * (len(cases) - 1))
+
+
+def by_turns(rows: Sequence[Row], parts: int) -> Delivery:
+    """The rows in order, in so many micro-batches or a few more. For each of several inputs one of them has no row of
+    it: the longest stretch of rows of the others."""
+    places = {len(rows) * n // parts for n in range(1, parts)}
+    for of in sorted({row.input for row in rows}):
+        others = [row.input != of for row in rows]
+        stretches = [[*found] for other, found in groupby(range(len(rows)), others.__getitem__) if other]
+        if stretches:
+            longest = max(stretches, key=len)
+            begin, end = longest[0], longest[-1] + 1
+            places = {place for place in places if not begin < place < end} | {begin, end}
+    return tuple(tuple(rows[a:b]) for a, b in pairwise(sorted({0, len(rows), *places})))
 
 
 def in_time(rows: Iterable[Row]) -> list[Row]:

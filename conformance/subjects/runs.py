@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 
@@ -14,7 +14,7 @@ from conformance.subjects.driver import Driver, Facts
 from conformance.subjects.questions import NotAsked, Run
 from conformance.subjects.rows import CLOSING, Delivery, Row, rows_in, written
 from conformance.subjects.schema import InvalidSubject
-from conformance.subjects.setup import Given
+from conformance.subjects.setup import OTHER, Given, Setup
 from conformance.subjects.subject import Subject
 
 CLOSES = "closing"
@@ -29,10 +29,12 @@ HINDERED = "the machine hindered a run, not the query; ask again: "
 
 class Runs:
     """A subject's runs, each made once. ``packed``: the cases of a run have keys of their own, and are compared one by
-    one."""
+    one. ``other`` is the engine of the query that must answer alike, if it is another one; ``theirs`` is what that
+    engine finds in its function."""
 
-    def __init__(self, driver: Driver, subject: Subject, sample: Sequence[Row]) -> None:
+    def __init__(self, driver: Driver, subject: Subject, sample: Sequence[Row], other: Driver | None = None) -> None:
         self.driver, self.subject, self.facts = driver, subject, Facts()
+        self.other, self.theirs = other, Facts()
         self.packed = False
         self._sample = sample
         self._kept: dict[str, Ran] = {}
@@ -59,7 +61,35 @@ class Runs:
         self._ahead.close()
 
     def _made(self, run: Run, packed: bool) -> Ran:
-        return self.driver.run(self.subject, self._given(run.delivery, packed), run.setup)
+        given = self._given(run.delivery, packed)
+        if run.setup.by == OTHER and self.subject.other:
+            return self._answered_alike(self.subject.other, given)
+        return self.driver.run(self.subject, given, run.setup)
+
+    def _answered_alike(self, other: Subject, given: Given) -> Ran:
+        """What the other query answers: its final rows, as those of one micro-batch."""
+        ran = (self.other or self.driver).run(other, given, Setup())
+        key = other.output.key or tuple(self.theirs.output_key or ())
+        rows = without_columns(final(ran, other.output.mode, key), other.output.ignored)
+        found = replace(ran, outputs={0: rows})
+        self._keyed(found, other)
+        return found
+
+    def look_at_the_other(self) -> tuple[int, ...]:
+        """The durations (ms) in the query that must answer alike."""
+        if not self.subject.other:
+            return ()
+        self.theirs = (self.other or self.driver).look(self.subject.other)
+        return (*self.subject.other.durations, *self.theirs.durations)
+
+    def named_alike(self, plain: Ran, varied: Ran) -> None:
+        """Raises InvalidSubject where the columns of the outputs of two queries have other names."""
+        there, found = ({name for row in self.answer(ran) for name in row} for ran in (plain, varied))
+        if self.subject.other and there and found and there != found:
+            raise InvalidSubject(
+                f"subject {self.subject.other.name}: its output has {', '.join(sorted(found))}, and that of "
+                f"{self.subject.name} {', '.join(sorted(there))}; name the columns alike, or leave some out by ignore"
+            )
 
     def _spelled(self, run: Run, packed: bool) -> str:
         """What tells one run from another: what it is given, and how it is made."""
@@ -166,21 +196,24 @@ class Runs:
     def keeps_keys(self, ran: Ran) -> bool:
         """Whether a run puts keys out as they went in. Raises InvalidSubject where an answer has no key: only then can
         it be told which case it is of."""
+        self._keyed(ran, self.subject)
         key = self.subject.own_key
-        if row := next((row for rows in ran.outputs.values() for row in rows if key not in row), None):
-            raise InvalidSubject(
-                f"subject {self.subject.name}: the output has no {key!r} (it has {', '.join(row)}); put the key out, "
-                "or say key=None, and its cases are streams"
-            )
         return all(self._own(*self._read(row[key])[::-1]) == row[key] for row in self.answer(ran))
+
+    def _keyed(self, ran: Ran, subject: Subject) -> None:
+        key = self.subject.own_key
+        if key and (row := next((row for rows in ran.outputs.values() for row in rows if key not in row), None)):
+            raise InvalidSubject(
+                f"subject {subject.name}: the output has no {key!r} (it has {', '.join(row)}); put the key out, or say "
+                "key=None, and its cases are streams"
+            )
 
     # Answers
 
     def answer(self, ran: Ran) -> Answer:
         """The final rows of a run."""
         rows = final(ran, self.subject.output.mode, self.facts.output_key or ())
-        ignored = self.subject.output.ignored
-        return tuple({n: v for n, v in row.items() if n not in ignored} for row in rows) if ignored else rows
+        return without_columns(rows, self.subject.output.ignored)
 
     def cases(self, ran: Ran, packed: bool) -> dict[int, Answer]:
         """The final rows of each case; all of them but those of closing rows' own keys are of case 0 where a run is not
@@ -191,3 +224,7 @@ class Runs:
         if packed:
             return by_case(answer, self.subject.own_key, self._read)
         return {0: tuple(row for row in answer if self._read(row.get(self.subject.own_key))[0] != CLOSING)}
+
+
+def without_columns(rows: Answer, ignored: Collection[str]) -> Answer:
+    return tuple({n: v for n, v in row.items() if n not in ignored} for row in rows) if ignored else rows

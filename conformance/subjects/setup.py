@@ -16,6 +16,9 @@ ITSELF, PREVIOUS, NOBODY = "itself", "the previous version", "nobody"
 """Who runs the micro-batches before a restart: the subject, its previous version, or nobody, and the subject begins
 behind them."""
 
+OTHER = "the other query"
+"""Who runs all micro-batches where another query must answer alike."""
+
 
 @dataclass(frozen=True)
 class Setup(Plain):
@@ -30,8 +33,9 @@ class Setup(Plain):
         where: what else the engine runs on; "" for its default.
         through: the rows come through a query of the engine that changes none of them.
         begun: so many micro-batches run before a restart, and their output is not shown; 0 for none.
-        by: who runs these: ITSELF, PREVIOUS or NOBODY.
+        by: who runs these: ITSELF, PREVIOUS or NOBODY; or OTHER, who runs all.
         sink: what the sink does with the rows of a micro-batch before it takes them, in words; "" for nothing.
+        sparse: an input that has no row in a micro-batch has no file there either.
     """
 
     restarts: tuple[int, ...] = ()
@@ -44,6 +48,7 @@ class Setup(Plain):
     begun: int = 0
     by: str = ITSELF
     sink: str = ""
+    sparse: bool = False
 
     @property
     def of_settings(self) -> bool:
@@ -63,6 +68,7 @@ class Setup(Plain):
             max(self.begun, other.begun),
             self.by if other.by == ITSELF else other.by,
             self.sink or other.sink,
+            self.sparse or other.sparse,
         )
 
 

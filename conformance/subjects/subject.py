@@ -75,6 +75,7 @@ class Subject:
         engine: the engine that runs it, "" for the one whose type the function is annotated with.
         options: what the engine alone knows.
         previous: the version whose checkpoint this one goes on from; None for a subject that is asked by itself.
+        other: the query that must give the same answers; None for a subject that is asked by itself.
     """
 
     function: Callable[..., Any]
@@ -90,6 +91,7 @@ class Subject:
     engine: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
     previous: Subject | None = None
+    other: Subject | None = None
     conformance_loads: ClassVar[bool] = True
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
@@ -286,6 +288,24 @@ def next_version(previous: Subject, subject: Subject) -> Subject:
                     "before it reads; name it in the schema of both: rows are drawn from the later one"
                 )
     return replace(subject, previous=previous)
+
+
+def answering_like(subject: Subject, other: Subject) -> Subject:
+    """The subject as one that another one must answer like.
+
+    Raises:
+        InvalidSubject: the two are not given the same rows.
+    """
+    mine, theirs = (
+        {of: ({column.name: column.type for column in each.columns}, each.time) for of, each in one.inputs.items()}
+        for one in (subject, other)
+    )
+    if mine != theirs:
+        raise InvalidSubject(
+            f"subject {subject.name}: its inputs, their columns or its time are not those of {other.name}, which must "
+            "give the same answers to the same rows"
+        )
+    return replace(subject, other=other)
 
 
 def taken_back(subject: Subject) -> Subject | None:

@@ -27,9 +27,11 @@ from conformance.subjects.asking import Failing, ask
 from conformance.subjects.driver import Driver
 from conformance.subjects.elsewhere import Beginner, Place
 from conformance.subjects.failing import read, write
-from conformance.subjects.found import chosen, driver_of, drivers, next_versions, subjects_in
-from conformance.subjects.rows import Row, sample_rows
-from conformance.subjects.subject import ARGUMENTS, Subject, taken_back
+from conformance.subjects.found import chosen, driver_of, drivers, paired, subjects_in
+from conformance.subjects.questions import SAME, Pair
+from conformance.subjects.rows import Row, rows_in, sample_rows, written
+from conformance.subjects.setup import OTHER
+from conformance.subjects.subject import ARGUMENTS, Subject, answering_like, next_version, taken_back
 from conformance.subjects.verdicts import Finding, Options, Report
 from conformance.support.output import private_stdout
 from conformance.support.plain import Plain
@@ -54,6 +56,7 @@ class Request(Plain):
         where: how the user named the file.
         next_file: the file of the version behind, "" for none. Then ``file`` has the version before.
         next_subject: the name of its subject, "" for one of the same name, or the only one.
+        alike: the subject of ``next_file`` is no version behind, but must give the same answers.
         begun: where the version before runs; None for the same process.
     """
 
@@ -68,12 +71,18 @@ class Request(Plain):
     where: str = ""
     next_file: str = ""
     next_subject: str = ""
+    alike: bool = False
     begun: Place | None = None
 
     @property
     def tested(self) -> str:
         """The file whose subjects are tested, and imported by scripts: that of the version behind, if there is one."""
-        return self.next_file or self.file
+        return self.file if self.alike else self.next_file or self.file
+
+    @property
+    def reports(self) -> int:
+        """How many reports a subject has at most."""
+        return 2 if self.next_file and not self.alike else 1
 
 
 def work(request: Request, tell: Callable[[Json], None]) -> None:
@@ -87,28 +96,33 @@ def work(request: Request, tell: Callable[[Json], None]) -> None:
         first, *others = found.modules.values()
         mine = chosen(subjects_in(first), request.subjects, request.where or request.file)
         if request.next_file:
-            # Both versions may be in one file.
-            mine = next_versions(
-                mine, subjects_in(others[0] if others else first), request.next_subject, request.next_file
-            )
+            # Both may be in one file.
+            there = subjects_in(others[0] if others else first)
+            pair = answering_like if request.alike else next_version
+            mine = paired(mine, there, request.next_subject, request.next_file, pair)
         by_engine: dict[str, list[Subject]] = {}
         for subject in mine:
             by_engine.setdefault(driver_of(subject, known), []).append(subject)
         for name, subjects in by_engine.items():
             _check(known[name], subjects, request)
+        for second in (subject.other for subject in mine if subject.other):
+            _check(known[driver_of(second, known)], [second], request)
     except InvalidPlugin as error:
         tell({"unusable": str(error)})
         return
     except CannotRun as error:
         tell({"cannot": str(error)})
         return
-    clock = Shares(request.budget, len(mine) * (2 if request.next_file else 1))
+    clock = Shares(request.budget, len(mine) * request.reports)
     for name, subjects in by_engine.items():
         folder = folders.get(name) or Path(tempfile.mkdtemp(prefix="subjects-"))
         driver = known[name]
+        beside = {driver_of(each.other, known) for each in subjects if each.other} - {name}
+        opened = [driver, *(known[other] for other in sorted(beside))]
         try:
-            driver.check()
-            driver.open(folder, found.by_value)
+            for each in opened:
+                each.check()
+                each.open(folder, found.by_value)
             if request.begun:
                 driver.before = Beginner(replace(request.begun, driver=name, file=request.file))
         except CannotRun as error:
@@ -119,13 +133,14 @@ def work(request: Request, tell: Callable[[Json], None]) -> None:
             for subject in subjects:
                 name = subject.name
                 try:
-                    report = _report(driver, subject, request, clock.next(), tell)
+                    other = known[driver_of(subject.other, known)] if subject.other else driver
+                    report = _report(driver, subject, request, clock.next(), tell, None if other is driver else other)
                     tell({"report": report.to_json()})
                     back = None if report.error or report.violated or request.begun else taken_back(subject)
                     if back:
                         tell({"report": _report(driver, back, request, clock.next(), tell).to_json()})
-                    elif request.next_file:
-                        clock.left -= 1
+                    else:
+                        clock.left -= request.reports - 1
                 except CannotRun:
                     raise
                 except Exception as error:  # a bug: the others are asked all the same
@@ -137,7 +152,8 @@ def work(request: Request, tell: Callable[[Json], None]) -> None:
             if driver.before:
                 driver.before.close()
                 driver.before = None
-            driver.close()
+            for each in opened:
+                each.close()
             shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -182,7 +198,7 @@ def _check(driver: Driver, subjects: Sequence[Subject], request: Request) -> Non
     from conformance.support.naming import instead, unknown
 
     known = [question.id for question in driver.questions]
-    if request.next_file and not any(question.versions for question in driver.questions):
+    if request.reports > 1 and not any(question.versions for question in driver.questions):
         raise InvalidSubject(
             f"{driver.version}: nothing comes behind a restart: no checkpoint is kept that a next version could go "
             "on from"
@@ -215,7 +231,12 @@ class Shares:
 
 
 def _report(
-    driver: Driver, subject: Subject, request: Request, budget: float | None, tell: Callable[[Json], None]
+    driver: Driver,
+    subject: Subject,
+    request: Request,
+    budget: float | None,
+    tell: Callable[[Json], None],
+    other: Driver | None = None,
 ) -> Report:
     tell({"say": f"{subject.name} on {driver.version}"})
     try:
@@ -227,6 +248,9 @@ def _report(
     options = Options(request.questions, request.seed, budget, sample, known)
 
     def named(report: Report, failing: Mapping[str, Failing]) -> Report:
+        if subject.other:
+            there = f"{subject.other.name} on {other.version}" if other else subject.other.name
+            report = replace(report, version=f"{report.version}, beside {there}")
         if request.begun:
             report = replace(report, version=f"{report.version}, begun on {request.begun.release}")
         return _with_scripts(driver, subject, request, replace(report, summary=subject.summary), failing)
@@ -237,12 +261,17 @@ def _report(
         options,
         lambda line: tell({"say": f"{subject.name}: {line}"}),
         lambda report, failing: tell({"so far": named(report, failing).to_json()}),
+        other,
     )
     if out and request.again and not report.error:
         asked = {finding.question for finding in report.findings if finding.cases}
         left = {question: pair for question, pair in known.items() if question not in asked}
         left |= {question: pair for question, (pair, _) in failing.items()}
-        write(out, subject, {question.id: left[question.id] for question in driver.questions if question.id in left})
+        write(
+            out,
+            subject,
+            {question.id: left[question.id] for question in (*driver.questions, SAME) if question.id in left},
+        )
     return named(report, failing)
 
 
@@ -271,11 +300,21 @@ def _with_scripts(
             out = Path(request.out) / f"{subject.name}-{finding.question}.py"
             out.parent.mkdir(parents=True, exist_ok=True)
             title = f"{subject.name}: {why}"
-            if script := driver.script(subject, pair, title, Path(request.tested), out):
+            if pair.varied.setup.by == OTHER:
+                _write_rows(subject, pair, out.with_suffix(".jsonl"))
+                finding = replace(finding, why=f"{finding.why}; --sample {out.with_suffix('.jsonl')} has the rows")
+            elif script := driver.script(subject, pair, title, Path(request.tested), out):
                 out.write_text(script, encoding="utf-8")
                 finding = replace(finding, script=str(out))
         findings.append(finding)
     return replace(report, findings=tuple(findings))
+
+
+def _write_rows(subject: Subject, pair: Pair, out: Path) -> None:
+    """Writes the rows of a pair as sample rows."""
+    rows = [row for row in rows_in(pair.plain.delivery) if not row.closing]
+    lines = [{**written(subject, row), **({"_input": row.input} if row.input else {})} for row in rows]
+    out.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
 
 
 def main(arguments: Sequence[str]) -> None:

@@ -15,7 +15,7 @@ from conformance.subjects.elsewhere import Beginner, Place
 from conformance.subjects.found import drivers, subjects_in
 from conformance.subjects.schema import InvalidSubject
 from conformance.subjects.setup import Setup
-from conformance.subjects.subject import next_version
+from conformance.subjects.subject import answering_like, next_version
 from conformance.subjects.verdicts import Options, Verdict
 
 pytestmark = pytest.mark.engine
@@ -120,6 +120,30 @@ def test_a_sink_may_cache_rows_or_ask_for_them_on_spark(spark_subjects):
     assert found["sink"].rows
     found, _, _ = asked(driver, there["computed_once"], "sink")
     assert found["sink"].verdict is Verdict.VIOLATED
+
+
+def test_a_query_is_started_for_each_micro_batch_on_spark(spark_subjects):
+    driver, _ = spark_subjects
+    clicks_on_ads = loaded(EXAMPLES / "subjects_spark.py")[0]["clicks_on_ads"]
+    found, _, _ = asked(driver, clicks_on_ads, "scheduled")
+    assert found["scheduled"].verdict is Verdict.HOLDS
+    assert found["scheduled"].rows
+
+
+@pytest.mark.parametrize("rows", [0, 2])
+def test_a_port_to_beam_answers_alike_but_for_sessions_that_touch(spark_subjects, beam_subjects, rows):
+    if rows:
+        found = loaded(EXAMPLES / "my_sessions.py")[0]
+        mine, port = found["sessions"], found["sessions_on_beam"]
+    else:
+        mine, port = (loaded(EXAMPLES / file)[0]["visits"] for file in ("my_query.py", "my_query_on_beam.py"))
+    report, failing = ask(spark_subjects[0], answering_like(mine, port), Options(), other=beam_subjects[0])
+    [finding] = report.findings
+    assert finding.verdict is (Verdict.VIOLATED if rows else Verdict.HOLDS)
+    assert finding.rows
+    apart = [row.at for row in data(failing["same"][0])] if failing else []
+    assert len(apart) == rows
+    assert max(apart, default=0) - min(apart, default=0) == (5 * 60_000 if rows else 0)
 
 
 def test_state_in_an_attribute_is_found_on_spark(spark_subjects):

@@ -29,11 +29,12 @@ COLOURS = {Verdict.HOLDS: "green", Verdict.VIOLATED: "red", Verdict.REFUSED: "ye
 
 @dataclass(frozen=True)
 class Versions:
-    """The releases that the subjects of a file run in, and their next version."""
+    """The releases that the subjects of a file run in, their next version, and the query that must answer alike."""
 
     releases: tuple[str, ...]
     next_: str
     begun: str
+    alike: str
 
     def check(self) -> None:
         """Raises UsageError for options that do not go together."""
@@ -41,6 +42,8 @@ class Versions:
             raise click.UsageError("--release: give one release, or two to compare")
         if self.begun and len(self.releases) > 1:
             raise click.UsageError("--begun-on: give one --release that goes on")
+        if self.alike and (self.next_ or self.begun):
+            raise click.UsageError("--same-as asks nothing else: leave --next and --begun-on out")
 
 
 @click.command("subject")
@@ -80,6 +83,14 @@ class Versions:
     help="Begin in this release, and go on in that of --release: an upgrade, or a rollback. Without --next, by the "
     "same version.",
 )
+@click.option(
+    "--same-as",
+    "alike",
+    metavar="FILE[::NAME]",
+    default="",
+    help="Another query or pipeline, of this framework or of another one, that must give the same answers to the same "
+    "rows. Nothing else is asked.",
+)
 @options.seed
 @options.out("build/subjects")
 @options.into("on", Versions)
@@ -102,8 +113,8 @@ def subject_(
     if an engine could not be run to its end, or the command was interrupted.
     """
     path, colons, name = file.partition("::")
-    next_path, _, next_name = on.next_.partition("::")
-    for each in (path, *([next_path] if on.next_ else [])):
+    next_path, _, next_name = (on.next_ or on.alike).partition("::")
+    for each in (path, *([next_path] if next_path else [])):
         if not Path(each).is_file():
             raise click.UsageError(f"there is no file {each}")
     on.check()
@@ -120,6 +131,7 @@ def subject_(
         where=path,
         next_file=str(Path(next_path).resolve()) if next_path else "",
         next_subject=next_name,
+        alike=bool(on.alike),
     )
     code, reports = ask_subjects(
         request, [release(text) for text in on.releases], out, release(on.begun) if on.begun else None

@@ -187,7 +187,7 @@ class SparkSubjects:
         return spark
 
     def _in_one(self, subject: Subject, spark: SparkSession, folder: Path, given: Given, setup: Setup) -> Ran:
-        write(subject, folder, given, range(len(given)), 1)
+        write(subject, folder, given, range(len(given)))
         try:
             output = self._output(subject, spark, folder, streaming=False, setup=setup)
             return Ran({0: _rows(running.collected(output))})
@@ -214,7 +214,7 @@ class SparkSubjects:
                 if began.error:
                     return Ran(error=began.error)
                 continue
-            write(subject, folder, given, range(begin, end), setup.files)
+            write(subject, folder, given, range(begin, end), setup)
             fails = max(rows, default=-1) + 1 if begin == setup.fails else -1
             error = self._query(subject, spark, folder, setup, (rows, progress), fails)
             if INJECTED in error:
@@ -238,11 +238,11 @@ class SparkSubjects:
         """Run the micro-batches before the restart, whose output is not shown. Raises InvalidSubject if a version
         before the subject fails."""
         if setup.by != PREVIOUS:
-            write(subject, folder, given, numbers, setup.files)
+            write(subject, folder, given, numbers, setup)
             return self.begin(subject, folder, setup.files, setup.settings)
         elsewhere, began = self.before, Began()
         for before, part in begun_by(subject, numbers):
-            write(subject, folder, given, part, setup.files)
+            write(subject, folder, given, part, setup)
             if elsewhere:
                 began = elsewhere.begin(before.name, folder, setup.files, setup.settings)
             else:

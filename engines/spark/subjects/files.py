@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from conformance.model.values import Json
-from conformance.subjects.setup import Given
+from conformance.subjects.setup import PLAIN, Given, Setup
 
 if TYPE_CHECKING:
     from conformance.subjects.subject import Subject
 
 
-def write(subject: Subject, folder: Path, given: Given, numbers: Sequence[int], files: int) -> None:
+def write(subject: Subject, folder: Path, given: Given, numbers: Sequence[int], setup: Setup = PLAIN) -> None:
     """The files of some micro-batches, each input in a folder of its own. A source reads its files in order of
     modification time."""
     for of in subject.inputs:
@@ -23,10 +23,10 @@ def write(subject: Subject, folder: Path, given: Given, numbers: Sequence[int], 
         place.mkdir(exist_ok=True)
         for number in numbers:
             rows = given[number].get(of, ())
-            for part in range(files):
+            for part in range(setup.files if rows or not setup.sparse else 0):
                 path = place / f"{number:05d}-{part}.json"
-                path.write_text("".join(map(_line, rows[part::files])), encoding="utf-8")
-                os.utime(path, (1_600_000_000 + number * files + part,) * 2)
+                path.write_text("".join(map(_line, rows[part :: setup.files])), encoding="utf-8")
+                os.utime(path, (1_600_000_000 + number * setup.files + part,) * 2)
 
 
 def _line(row: Json) -> str:

@@ -8,6 +8,7 @@ from conformance.engines.spark.plans.settings import HDFS, ROCKSDB
 from conformance.engines.spark.subjects.sinks import ASKS, CACHES
 from conformance.subjects import questions
 from conformance.subjects.questions import Question, Run
+from conformance.subjects.rows import BATCHES, by_turns
 from conformance.subjects.setup import Setup
 
 if TYPE_CHECKING:
@@ -24,6 +25,11 @@ def _other_store(asked: Asked) -> Any:
 
 def _files(asked: Asked) -> Any:
     yield Run(asked.delivery, Setup(files=2))
+
+
+def _scheduled(asked: Asked) -> Any:
+    delivery = (*by_turns(asked.data, BATCHES), *asked.closing)
+    yield Run(delivery, Setup(restarts=tuple(range(1, len(delivery))), sparse=True))
 
 
 def _sink(asked: Asked) -> Any:
@@ -44,6 +50,13 @@ QUESTIONS = (
     questions.THROUGH,
     questions.RESTART,
     questions.FAILURE,
+    Question(
+        "scheduled",
+        "A query that is started for each micro-batch, and finds no file of an input without rows there, gives the "
+        "same answer.",
+        _scheduled,
+        fair=questions.in_the_same_batches,
+    ),
     questions.TIME,
     questions.setting(
         "partitions",

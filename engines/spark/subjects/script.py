@@ -90,12 +90,13 @@ def run(
     by={name},
     only=False,
     sink=lambda frame: frame,
+    sparse=False,
 ):
     """The final rows of a run, the operators that keep state before and behind ``begun``, and the rows of state at the
     end with those dropped as late. The run is restarted
     before the micro-batches ``restarts``; ``fails`` fails once, after its rows were taken. Those before ``begun`` are
     run by ``by``, and not shown; ``only`` they run where a Python of another release is called for them. ``sink`` is
-    done to a micro-batch before its rows are taken."""
+    done to a micro-batch before its rows are taken. ``sparse``: an input without rows there has no file."""
     spark = spark.newSession()
     for setting, value in {{{common}, **settings}}.items():
         spark.conf.set(setting, value)
@@ -106,7 +107,7 @@ def run(
         for name in SCHEMAS:
             rows = [row for of, row in batches[number] if of == name]
             (folder / f"input-{{name}}").mkdir(exist_ok=True)
-            for part in range(files):
+            for part in range(files if rows or not sparse else 0):
                 path = folder / f"input-{{name}}" / f"{{number:05d}}-{{part}}.json"
                 path.write_text("".join(json.dumps(row) + "\\n" for row in rows[part::files]))
                 os.utime(path, (1_600_000_000 + number * files + part,) * 2)
@@ -291,7 +292,8 @@ def script(
 
 def _spelled(setup: Setup, elsewhere: str) -> str:
     """The arguments of the second run, as a dict in the script's own words."""
-    told = {name: getattr(setup, name) for name in ("restarts", "fails", "settings", "files", "bounded", "through")}
+    names = ("restarts", "fails", "settings", "files", "bounded", "through", "sparse")
+    told = {name: getattr(setup, name) for name in names}
     words = [f"{name!r}: {value!r}" for name, value in told.items() if value != getattr(PLAIN, name)]
     if setup.sink:
         words.append(f"'sink': {SINKS[setup.sink].__name__}")
@@ -321,6 +323,8 @@ def _what(plain: Run, varied: Run) -> str:
         return f"the first {setup.begun} micro-batches by the version before"
     if setup.bounded:
         return "as a batch query"
+    if setup.sparse:
+        return "started for each micro-batch, and without a file for an input that has no row there"
     if setup.restarts:
         return f"restarted before micro-batch {', '.join(map(str, setup.restarts))}"
     if setup.fails is not None:

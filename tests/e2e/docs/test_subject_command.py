@@ -34,6 +34,9 @@ def visits(rows):
         (QUERY, ("--release", "pyspark=3"), "write PACKAGE==VERSION"),
         (QUERY, ("--budget", "soon"), "'soon' is not a time such as 90s, 5m or 1h"),
         (QUERY, ("--sample", "none.jsonl"), "none.jsonl"),
+        (QUERY, ("--same-as", "none.py"), "there is no file none.py"),
+        (QUERY, ("--same-as", "my.py", "--next", "my.py"), "--same-as asks nothing else"),
+        (QUERY, ("--same-as", "my.py::visit"), "unknown subject 'visit'; did you mean visits?"),
     ],
 )
 def test_what_cannot_be_used_gets_one_line_and_exit_code_2(tmp_path, text, arguments, says):

@@ -12,7 +12,7 @@ from conformance.subjects.answers import Ran
 from conformance.subjects.asking import ask
 from conformance.subjects.driver import Facts
 from conformance.subjects.elsewhere import Beginner, Place
-from conformance.subjects.found import next_versions
+from conformance.subjects.found import paired
 from conformance.subjects.schema import InvalidSubject
 from conformance.subjects.setup import NOBODY, PREVIOUS
 from conformance.subjects.subject import begun_by, next_version, taken_back
@@ -202,13 +202,13 @@ def test_next_versions_go_by_name_or_are_the_only_one():
     from dataclasses import replace
 
     a, b, c = (replace(version(counting()), name=name) for name in "abc")
-    assert [s.name for s in next_versions([a, b], [b, a], "", "v2.py")] == ["a", "b"]
-    assert [s.name for s in next_versions([a], [c], "", "v2.py")] == ["c"]
-    assert [s.name for s in next_versions([a], [b, c], "c", "v2.py")] == ["c"]
+    assert [s.name for s in paired([a, b], [b, a], "", "v2.py")] == ["a", "b"]
+    assert [s.name for s in paired([a], [c], "", "v2.py")] == ["c"]
+    assert [s.name for s in paired([a], [b, c], "c", "v2.py")] == ["c"]
     with pytest.raises(InvalidSubject, match=r"v2\.py: unknown subject 'a'"):
-        next_versions([a], [b, c], "", "v2.py")
-    with pytest.raises(InvalidSubject, match="name the one before it, too"):
-        next_versions([a, b], [c], "c", "v2.py")
+        paired([a], [b, c], "", "v2.py")
+    with pytest.raises(InvalidSubject, match="name the first one, too"):
+        paired([a, b], [c], "c", "v2.py")
 
 
 def test_the_process_of_another_release_makes_one_run_at_a_time(monkeypatch, tmp_path):

@@ -41,6 +41,7 @@ from conformance.subjects.releases import between
 from conformance.subjects.rows import (
     START,
     Row,
+    by_turns,
     cut,
     in_batches_of,
     in_time,
@@ -290,6 +291,17 @@ def test_rows_in_the_batches_of_another_order_keep_the_promise_and_are_as_many_o
             assert sizes[0] == sizes[1]
             mine = [row.nr for batch in plain for row in batch if row.case == 0 and row.values["user"] == "u0"]
             assert mine == sorted(mine)
+
+
+def test_each_of_several_inputs_has_no_row_in_some_micro_batch():
+    rows = [Row({}, START + n, input="abc"[n * n % 7 % 3], nr=n) for n in range(60)]
+    batches = by_turns(rows, 4)
+    assert [row for batch in batches for row in batch] == rows
+    assert all(batches)
+    assert all(any(all(row.input != of for row in batch) for batch in batches) for of in "abc")
+    assert by_turns([Row({}, START + n, nr=n) for n in range(8)], 4) == cut(
+        [Row({}, START + n, nr=n) for n in range(8)], 4
+    )
 
 
 @pytest.mark.parametrize("delay", [10_000, 0, None])

@@ -2,18 +2,20 @@
 
 import ast
 from pathlib import Path
+from random import Random
 
 import pytest
 
 from conformance import subject
 from conformance.engines.spark.subjects import driver
 from conformance.engines.spark.subjects.driver import SparkSubjects
+from conformance.engines.spark.subjects.files import write
 from conformance.engines.spark.subjects.questions import CONNECT, QUESTIONS
 from conformance.engines.spark.subjects.sinks import SINKS
 from conformance.subjects.answers import Ran
 from conformance.subjects.judging import Judging
-from conformance.subjects.questions import NotAsked, Pair, Run
-from conformance.subjects.rows import START, Row
+from conformance.subjects.questions import Asked, NotAsked, Pair, Run, pairs
+from conformance.subjects.rows import START, Row, span_of
 from conformance.subjects.runs import Runs
 from conformance.subjects.setup import NOBODY, Setup
 
@@ -25,6 +27,11 @@ def itself(rows):
     return rows
 
 
+@subject(schema={"one": "user string", "two": "user string"}, key="user")
+def both(one, two):
+    return one.union(two)
+
+
 @pytest.mark.parametrize("sink", list(filter(None, SINKS)))
 def test_a_script_has_what_the_sink_does(tmp_path, sink):
     varied = Run(RUN.delivery, Setup(sink=sink))
@@ -33,6 +40,22 @@ def test_a_script_has_what_the_sink_does(tmp_path, sink):
     assert f"def {SINKS[sink].__name__}(frame):" in text
     assert f"SETUP = {{'sink': {SINKS[sink].__name__}}}" in text
     assert f"The same rows, where this is said of them: {sink}" in text
+
+
+def test_a_query_that_is_started_for_each_micro_batch_has_a_file_of_rows_alone(tmp_path):
+    delivery = tuple((Row({"user": "a"}, START, input=of),) for of in ("one", "two"))
+    [scheduled] = [question for question in QUESTIONS if question.id == "scheduled"]
+    [pair] = pairs(scheduled, Asked(both, span_of((), 0), delivery, Random(1)))
+    assert (pair.plain, pair.varied) == (Run(delivery), Run(delivery, Setup(restarts=(1,), sparse=True)))
+    given = [{"one": [{"user": "a"}], "two": []}, {"one": [], "two": [{"user": "a"}]}]
+    write(both, tmp_path, given, range(2), pair.varied.setup)
+    assert sorted(str(path.relative_to(tmp_path)) for path in tmp_path.glob("*/*")) == [
+        "input-one/00000-0.json",
+        "input-two/00001-0.json",
+    ]
+    text = SparkSubjects().script(both, pair, "title", Path("mine.py"), tmp_path / "script.py")
+    ast.parse(text)
+    assert "SETUP = {'restarts': (1,), 'sparse': True}" in text
 
 
 @pytest.mark.parametrize(("begun", "refused"), [(0, True), (1, False)])
