@@ -26,11 +26,11 @@ from conformance.results.results import RESULTS, Results
 from conformance.results.witness import file_of, write_witnesses
 from conformance.run.run import Options, Run
 from conformance.subjects.found import chosen, subjects_in
-from conformance.subjects.process import Told, ask_all
+from conformance.subjects.processes.process import Told, ask_all
+from conformance.subjects.processes.worker import Request
 from conformance.subjects.subject import Subject
 from conformance.subjects.verdicts import Report
 from conformance.subjects.verdicts import Verdict as Said
-from conformance.subjects.worker import Request
 
 
 class NotKept(Exception):

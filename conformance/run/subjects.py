@@ -20,10 +20,10 @@ from conformance.run.events import BatchBegun, EngineDone, PackDone
 from conformance.run.turn import Shared
 from conformance.subjects.driver import Driver
 from conformance.subjects.found import drivers
-from conformance.subjects.process import ask_all
+from conformance.subjects.processes.process import ask_all
+from conformance.subjects.processes.worker import Request
 from conformance.subjects.verdicts import Finding, Report
 from conformance.subjects.verdicts import Verdict as Said
-from conformance.subjects.worker import Request
 from conformance.support.writing import write_whole
 
 VERDICTS = {

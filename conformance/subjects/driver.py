@@ -12,7 +12,7 @@ from conformance.subjects.answers import Ran
 if TYPE_CHECKING:
     from packaging.version import Version
 
-    from conformance.subjects.elsewhere import Beginner
+    from conformance.subjects.processes.elsewhere import Beginner
     from conformance.subjects.questions import Pair, Question
     from conformance.subjects.setup import Given, Setup
     from conformance.subjects.subject import Subject

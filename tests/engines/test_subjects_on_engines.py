@@ -11,8 +11,8 @@ import pytest
 
 from conformance.engines.spark.subjects.driver import CONNECT
 from conformance.subjects.asking import ask
-from conformance.subjects.elsewhere import Beginner, Place
 from conformance.subjects.found import drivers, subjects_in
+from conformance.subjects.processes.elsewhere import Beginner, Place
 from conformance.subjects.schema import InvalidSubject
 from conformance.subjects.setup import Setup
 from conformance.subjects.subject import answering_like, next_version

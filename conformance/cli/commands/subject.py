@@ -14,10 +14,10 @@ from conformance.cli import options
 from conformance.cli.hints import Unfinished
 from conformance.model.engine import CannotRun
 from conformance.plugins.points import shown
-from conformance.subjects.process import Told, ask_all
-from conformance.subjects.releases import between, release
+from conformance.subjects.processes.process import Told, ask_all
+from conformance.subjects.processes.releases import between, release
+from conformance.subjects.processes.worker import Request
 from conformance.subjects.verdicts import Report, Verdict
-from conformance.subjects.worker import Request
 from conformance.support.naming import counted
 from conformance.support.release import Release
 

@@ -39,8 +39,8 @@ from conformance.results.results import RESULTS, Results
 from conformance.results.witness import file_of
 from conformance.run.run import Options
 from conformance.subjects.found import files_of_subjects, keeps_checkpoints
-from conformance.subjects.releases import release
-from conformance.subjects.worker import Request
+from conformance.subjects.processes.releases import release
+from conformance.subjects.processes.worker import Request
 from conformance.support.naming import instead
 from conformance.support.release import version_in
 from conformance.support.writing import write_whole

@@ -16,18 +16,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from conformance.engines.failing import INJECTED
-from conformance.engines.spark.driving.proof import millis
 from conformance.engines.spark.runtime import releases, running, session
 from conformance.engines.spark.subjects.facts import facts_of, goes_by_the_clock
 from conformance.engines.spark.subjects.files import write
 from conformance.engines.spark.subjects.machine import of_the_machine
+from conformance.engines.spark.subjects.progress import clocked_of, operators_of, watermark_of
 from conformance.engines.spark.subjects.questions import CONNECT, QUESTIONS
 from conformance.engines.spark.subjects.sinks import SINKS
 from conformance.engines.spark.subjects.through import unchanged
 from conformance.model.engine import CannotRun, NotDriven
 from conformance.subjects.answers import Answer, Ran, told
 from conformance.subjects.driver import Facts
-from conformance.subjects.elsewhere import Began
+from conformance.subjects.processes.elsewhere import Began
 from conformance.subjects.questions import Question
 from conformance.subjects.schema import InvalidSubject
 from conformance.subjects.setup import NOBODY, PLAIN, PREVIOUS, Given, Setup
@@ -37,15 +37,12 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from conformance.engines.spark.jobs.connected import Client
-    from conformance.subjects.elsewhere import Beginner
+    from conformance.subjects.processes.elsewhere import Beginner
     from conformance.subjects.questions import Pair
     from conformance.subjects.subject import Subject
 
 IDLE = 6
 """So many micro-batches without rows a query may have: with timers by processing time it asks for them for ever."""
-
-CLOCKED = ("numRegisteredTimers", "numValuesRemovedDueToTTLExpiry")
-"""What Spark counts of operators that may go by the clock and did (4.3.0)."""
 
 AS_FILES = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}
 """Through Connect, the rows of a micro-batch come as files; a time in them says its zone only so."""
@@ -144,7 +141,7 @@ class SparkSubjects:
         progress: list[dict[str, Any]] = []
         made = self._session(subject, settings)
         error = self._query(subject, made, folder, Setup(files=files), (rows, progress))
-        return Began(_operators(progress), max(rows, default=-1) + 1, error)
+        return Began(operators_of(progress), max(rows, default=-1) + 1, error)
 
     def script(self, subject: Subject, pair: Pair, title: str, file: Path, out: Path) -> str:
         from conformance.engines.spark.subjects.script import script
@@ -229,9 +226,9 @@ class SparkSubjects:
             sum(operator["numRowsTotal"] for operator in last),
             bool(operators),
             before=None if self.before else began.operators,
-            operators=_operators(progress),
-            watermark=_watermark(progress),
-            clocked=subject.name in self._by_the_clock and _clocked(operators),
+            operators=operators_of(progress),
+            watermark=watermark_of(progress),
+            clocked=subject.name in self._by_the_clock and clocked_of(operators),
         )
 
     def _begun(self, subject: Subject, folder: Path, given: Given, numbers: Sequence[int], setup: Setup) -> Began:
@@ -323,24 +320,6 @@ class SparkSubjects:
             raise InvalidSubject(
                 f"subject {subject.name}: Spark refuses the query in {subject.output.mode} mode: {session.cause(error)}"
             ) from None
-
-
-def _watermark(progress: Sequence[Mapping[str, Any]]) -> int | None:
-    """That of the last micro-batch (ms); None for a query without one."""
-    told = progress[-1].get("eventTime", {}).get("watermark", "") if progress else ""
-    return millis(told) if told else None
-
-
-def _clocked(operators: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether operators that may go by the clock did: they set timers, or state expired; true where nothing tells."""
-    told = [operator.get("customMetrics", {}) for operator in operators]
-    counted = [metrics[name] for metrics in told for name in CLOCKED if name in metrics]
-    return any(counted) or not counted
-
-
-def _operators(progress: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-    """The operators that keep state, as the engine's last report of a query names them."""
-    return tuple(operator["operatorName"] for operator in progress[-1]["stateOperators"]) if progress else ()
 
 
 def _rows(rows: Sequence[Any]) -> Answer:

@@ -18,7 +18,7 @@ from conformance.results.subject import AnswerRecord, SubjectRecord
 from conformance.run import subjects
 from conformance.run.hosts import Hosts
 from conformance.run.subjects import SubjectsTurn
-from conformance.subjects.process import Told
+from conformance.subjects.processes.process import Told
 from conformance.subjects.verdicts import Finding, Report
 from conformance.subjects.verdicts import Verdict as Said
 

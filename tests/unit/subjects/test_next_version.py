@@ -11,13 +11,13 @@ from conformance.subjects import questions
 from conformance.subjects.answers import Ran
 from conformance.subjects.asking import ask
 from conformance.subjects.driver import Facts
-from conformance.subjects.elsewhere import Beginner, Place
 from conformance.subjects.found import paired
+from conformance.subjects.processes.elsewhere import Beginner, Place
+from conformance.subjects.processes.worker import Request
 from conformance.subjects.schema import InvalidSubject
 from conformance.subjects.setup import NOBODY, PREVIOUS
 from conformance.subjects.subject import begun_by, next_version, taken_back
 from conformance.subjects.verdicts import Options, Verdict
-from conformance.subjects.worker import Request
 
 SCHEMA = "user string, page string, at timestamp"
 
@@ -228,7 +228,7 @@ def test_the_process_of_another_release_makes_one_run_at_a_time(monkeypatch, tmp
         def readline(self):
             return json.dumps({"batches": self.asked})
 
-    monkeypatch.setattr("conformance.subjects.elsewhere.subprocess.Popen", Process)
+    monkeypatch.setattr("conformance.subjects.processes.elsewhere.subprocess.Popen", Process)
     beginner = Beginner(Place("python"))
     with ThreadPoolExecutor(4) as pool:
         began = pool.map(lambda files: beginner.begin("visits", tmp_path, files, {}).batches, range(8))

@@ -24,7 +24,7 @@ from conformance.model.types import Array, Decimal, Double, Int, Long, Map, Stri
 from conformance.model.values import canonical
 from conformance.plugins import loading
 from conformance.plugins.points import InvalidPlugin
-from conformance.subjects import questions, worker
+from conformance.subjects import questions
 from conformance.subjects.answers import ONE_ANSWER, Ran, difference, final, kept, moved_back, shown_row, told
 from conformance.subjects.asking import AT_ONCE, MEND, Asking, ask
 from conformance.subjects.cases import Cases
@@ -34,10 +34,12 @@ from conformance.subjects.failing import read as read_failing
 from conformance.subjects.failing import write as write_failing
 from conformance.subjects.found import chosen, driver_of, subjects_in
 from conformance.subjects.judging import Judging
-from conformance.subjects.process import Told, _listened
+from conformance.subjects.processes import worker
+from conformance.subjects.processes.process import Told, _listened
+from conformance.subjects.processes.releases import between
+from conformance.subjects.processes.worker import loaded
 from conformance.subjects.questions import AGAIN, ORDER, Pair, Run, joined, means_something, without
 from conformance.subjects.reduction import plainer
-from conformance.subjects.releases import between
 from conformance.subjects.rows import (
     START,
     Row,
@@ -56,7 +58,6 @@ from conformance.subjects.schema import InvalidSubject, columns_of, duration, mi
 from conformance.subjects.scripts import moving_back
 from conformance.subjects.setup import Setup
 from conformance.subjects.verdicts import Options, Report, Verdict
-from conformance.subjects.worker import loaded
 from conformance.support.release import Release
 
 VISITS = "user string, page string, at timestamp"

@@ -10,10 +10,10 @@ from conformance.subjects import questions
 from conformance.subjects.answers import Ran
 from conformance.subjects.asking import Options, Verdict, ask
 from conformance.subjects.driver import Facts
+from conformance.subjects.processes.worker import _write_rows
 from conformance.subjects.rows import sample_rows
 from conformance.subjects.schema import InvalidSubject
 from conformance.subjects.subject import answering_like
-from conformance.subjects.worker import _write_rows
 
 
 class Toy:

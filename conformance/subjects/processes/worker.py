@@ -1,4 +1,4 @@
-"""The process that subjects are asked in: ``python -m conformance.subjects.worker REQUEST``, a file of JSON.
+"""The process that subjects are asked in: ``python -m conformance.subjects.processes.worker REQUEST``, a file of JSON.
 
 It tells what happens on standard output, a JSON object a line. The output of an engine itself goes to standard error.
 """
@@ -25,9 +25,9 @@ from conformance.plugins import loading
 from conformance.plugins.points import InvalidPlugin
 from conformance.subjects.asking import Failing, ask
 from conformance.subjects.driver import Driver
-from conformance.subjects.elsewhere import Beginner, Place
 from conformance.subjects.failing import read, write
 from conformance.subjects.found import chosen, driver_of, drivers, paired, subjects_in
+from conformance.subjects.processes.elsewhere import Beginner, Place
 from conformance.subjects.questions import SAME, Pair
 from conformance.subjects.rows import Row, rows_in, sample_rows, written
 from conformance.subjects.setup import OTHER

@@ -1,5 +1,5 @@
 """A version before a restart that runs in a process of its own, in another release: ``python -m
-conformance.subjects.beginning PLACE``.
+conformance.subjects.processes.beginning PLACE``.
 
 Each line of its standard input is a run to begin, each line of its standard output how that ended: objects of JSON. The
 checkpoint and the input are files, which both processes name by the same paths.
@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import IO, Any
 
 from conformance.plugins import loading
-from conformance.subjects.elsewhere import Began, Place
 from conformance.subjects.found import chosen, drivers, subjects_in
+from conformance.subjects.processes.elsewhere import Began, Place
+from conformance.subjects.processes.worker import in_utc, loaded
 from conformance.subjects.schema import InvalidSubject
-from conformance.subjects.worker import in_utc, loaded
 from conformance.support.output import private_stdout
 
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from conformance.execution.environments import python_in
 from conformance.execution.host import end_group
-from conformance.subjects.elsewhere import Place
+from conformance.subjects.processes.elsewhere import Place
+from conformance.subjects.processes.worker import Request
 from conformance.subjects.verdicts import Report, Verdict
-from conformance.subjects.worker import Request
 from conformance.support.release import Release
 
 
@@ -74,7 +74,7 @@ def ask_all(
         asked.write_text(json.dumps(request.to_json()), encoding="utf-8")
         python, environment = python_in(folder, release)
         process = subprocess.Popen(
-            [python, "-m", "conformance.subjects.worker", str(asked)],
+            [python, "-m", "conformance.subjects.processes.worker", str(asked)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=errors,

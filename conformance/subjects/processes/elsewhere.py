@@ -1,7 +1,7 @@
 """Where a version before a restart runs, if not in this process: a process of its own, in another release.
 
-The process is ``python -m conformance.subjects.beginning``. The checkpoint and the input are files, which both
-processes name by the same paths.
+The process is ``python -m conformance.subjects.processes.beginning``. The checkpoint and the input are files, which
+both processes name by the same paths.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Beginner:
     def _begun(self, asked: str) -> Began:
         if self._process is None:
             self._process = subprocess.Popen(
-                [self.place.python, "-m", "conformance.subjects.beginning", json.dumps(self.place.to_json())],
+                [self.place.python, "-m", "conformance.subjects.processes.beginning", json.dumps(self.place.to_json())],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=dict(self.place.environment),
             )  # fmt: skip
         told = ""
