@@ -1103,6 +1103,16 @@ def test_rows_whose_keys_the_query_leaves_out_move_no_watermark():
     assert {found[name].verdict for name in ("state", "bounded")} <= {Verdict.HOLDS, Verdict.NOT_ASKED}
 
 
+def test_a_watermark_by_local_times_passes_everything():
+    def local(batches):
+        latest = max((millis(row["at"]) for batch in batches for row in batch), default=0)
+        return replace(counting(batches), watermark=latest - 10_000 - 5 * 3_600_000)
+
+    found, _, report = verdicts(local)
+    assert report.packed.startswith("6 cases in a run")
+    assert found["state"].verdict is Verdict.HOLDS
+
+
 def test_a_number_too_narrow_for_a_case_is_no_key_of_cases():
     assert declared(counting, schema="user tinyint, page string, at timestamp").own_key == ""
     assert declared(counting, schema="user int, page string, at timestamp").own_key == "user"
