@@ -35,6 +35,9 @@ from conformance.support.naming import counted, instead
 STREAMED = 2
 """How many times as many cases streams have: they are not run alone, and much depends on where a micro-batch ends."""
 
+IN_ONE = 3 * BATCHES
+"""The micro-batches of the only stream of a subject, which costs as much as three streams."""
+
 SAMPLED = 2
 """The cases that run alone as well, to show that a pack changes nothing."""
 
@@ -119,9 +122,11 @@ class Cases:
 
     # Whether cases can share runs
 
-    def _delivered(self, rows: Sequence[Row], span: Span, *seed: Any, random: Random | None = None) -> Asked:
+    def _delivered(
+        self, rows: Sequence[Row], span: Span, *seed: Any, random: Random | None = None, parts: int = BATCHES
+    ) -> Asked:
         ending = closing(rows, span) if self._closes else ()
-        delivery: Delivery = (*cut(rows, BATCHES, random), *ending)
+        delivery: Delivery = (*cut(rows, parts, random), *ending)
         subject = self.runs.subject
         return Asked(subject, span, delivery, Random(seeded(subject.name, *seed)))
 
@@ -181,8 +186,8 @@ class Cases:
         """The cases as streams, since a run costs its micro-batches, and not its rows. With keys of their own, all are
         in one; else one is alone, some end together, and the others are one behind the other."""
         if self.runs.subject.own_key:
-            named = self.runs.named(Run(asked.delivery)).delivery
-            return [replace(asked, delivery=named, random=Random(seeded(self.runs.subject.name, *seed)))]
+            one = self._delivered(asked.data, self.span, *seed, parts=IN_ONE)
+            return [replace(one, delivery=self.runs.named(Run(one.delivery)).delivery)]
         numbers = sorted({row.case for row in asked.data})
         middle = (len(numbers) + 1) // 2
         parts = [[row for row in asked.data if row.case in part] for part in (numbers[:1], numbers[1:middle])]
