@@ -543,6 +543,10 @@ def test_cases_of_a_stream_have_keys_of_their_own_where_they_can():
     rows = [row for asked in cases.deliveries("order", 1) for row in asked.data]
     assert all(row.values["user"].startswith(f"c{row.case}/") for row in rows)
 
+    found, _, _ = verdicts(beside_others)
+    assert (found["order"].verdict, found["batches"].verdict) == (Verdict.NOT_ASKED, Verdict.HOLDS)
+    assert found["order"].why.startswith("what a key answers depends on the rows of others")
+
     def first_page(batches):
         ran, other = beside_others(batches), counting(batches, first_page=True)
         return replace(ran, outputs={n: (*rows, *ran.outputs[n]) for n, rows in other.outputs.items()})
