@@ -32,6 +32,12 @@ from conformance.subjects.subject import Subject
 from conformance.subjects.verdicts import Options
 from conformance.support.naming import counted, instead
 
+STREAMED = 2
+"""How many times as many cases streams have: they are not run alone, and much depends on where a micro-batch ends."""
+
+IN_ONE = 3 * BATCHES
+"""The micro-batches of the only stream of a subject, which costs as much as three streams."""
+
 SAMPLED = 2
 """The cases that run alone as well, to show that a pack changes nothing."""
 
@@ -45,6 +51,7 @@ class Cases:
         self._judging, self._options = judging, options
         self._drawn: dict[int, Asked] = {}
         self._closes = self.runs.driver.closes or bool(self.runs.other and self.runs.other.closes)
+        self._wanted = self.runs.driver.packs
         self.span = self._spanned()
         self.note = self._proved(self.asked(1))
 
@@ -53,7 +60,7 @@ class Cases:
         if number not in self._drawn:
             seed = seeded(self._options.seed, number)
             # A key that cannot be a case's own is a key all the same.
-            rows = draw(self._subject, self.span, self.runs.driver.packs, seed, self._options.sample)
+            rows = draw(self._subject, self.span, self._wanted, seed, self._options.sample)
             self._drawn = {number: self._delivered(rows, self.span, seed)}
         return self._drawn[number]
 
@@ -116,9 +123,11 @@ class Cases:
 
     # Whether cases can share runs
 
-    def _delivered(self, rows: Sequence[Row], span: Span, *seed: Any, random: Random | None = None) -> Asked:
+    def _delivered(
+        self, rows: Sequence[Row], span: Span, *seed: Any, random: Random | None = None, parts: int = BATCHES
+    ) -> Asked:
         ending = closing(rows, span) if self._closes else ()
-        delivery: Delivery = (*cut(rows, BATCHES, random), *ending)
+        delivery: Delivery = (*cut(rows, parts, random), *ending)
         subject = self.runs.subject
         return Asked(subject, span, delivery, Random(seeded(subject.name, *seed)))
 
@@ -126,12 +135,13 @@ class Cases:
         """Finds out whether cases may be told from one another in a run, and says how: it is so if some of them answer
         alone as they do in the pack. Else they are streams."""
         runs, why = self.runs, "no key" if not self.runs.subject.keys else "no key of texts or whole numbers of 32 bits"
-        cases = counted(len({row.case for row in asked.data}), "case")
         if runs.subject.own_key:
             alike, why = self._compared(asked)
             runs.packed = not why
             if runs.packed:
-                return f"{cases} in a run: {alike}"
+                return f"{_cases_of(asked)} in a run: {alike}"
+        self._wanted, self._drawn = STREAMED * self._wanted, {}
+        asked = self.asked(1)
         streams = self._streams(asked)
         for stream in streams:
             ran = runs.run(Run(stream.delivery), packed=False)
@@ -139,7 +149,7 @@ class Cases:
             self._judging.passes &= runs.passed(ran, stream.delivery)
             if self._closes and runs.overwritten(ran, stream.delivery):
                 self._closes, self._drawn = False, {}
-        return f"{cases} in {counted(len(streams), 'stream')}: {why}"
+        return f"{_cases_of(asked)} in {counted(len(streams), 'stream')}: {why}"
 
     def _compared(self, asked: Asked) -> tuple[str, str]:
         """(why cases can share runs, why they cannot). Other keys than those drawn may not come through; where they do
@@ -177,8 +187,8 @@ class Cases:
         """The cases as streams, since a run costs its micro-batches, and not its rows. With keys of their own, all are
         in one; else one is alone, some end together, and the others are one behind the other."""
         if self.runs.subject.own_key:
-            named = self.runs.named(Run(asked.delivery)).delivery
-            return [replace(asked, delivery=named, random=Random(seeded(self.runs.subject.name, *seed)))]
+            one = self._delivered(asked.data, self.span, *seed, parts=IN_ONE)
+            return [replace(one, delivery=self.runs.named(Run(one.delivery)).delivery)]
         numbers = sorted({row.case for row in asked.data})
         middle = (len(numbers) + 1) // 2
         parts = [[row for row in asked.data if row.case in part] for part in (numbers[:1], numbers[1:middle])]
@@ -190,6 +200,10 @@ class Cases:
             self._delivered(behind, longer, *seed, 2, random=random),
         ]
         return [one for one in found if one.data]
+
+
+def _cases_of(asked: Asked) -> str:
+    return counted(len({row.case for row in asked.data}), "case")
 
 
 def _agreed(subject: Subject, facts: Facts) -> Subject:

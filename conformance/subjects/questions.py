@@ -196,7 +196,9 @@ def _again(asked: Asked) -> Iterator[Run]:
 
 
 def _order(asked: Asked) -> Iterator[Run]:
-    for rows, parts in zip(other_orders(asked.data, asked.subject.delay, asked.random), (BATCHES, MANY), strict=True):
+    many = len(asked.delivery) - len(asked.closing)
+    orders = other_orders(asked.data, asked.subject.delay, asked.random)
+    for rows, parts in zip(orders, (many, max(many, MANY)), strict=True):
         yield Run((*cut(rows, parts), *asked.closing))
 
 

@@ -13,7 +13,7 @@ from conformance.subjects.answers import Answer, Ran, by_case, difference, final
 from conformance.subjects.driver import Driver, Facts
 from conformance.subjects.questions import NotAsked, Run
 from conformance.subjects.rows import CLOSING, Delivery, Row, rows_in, written
-from conformance.subjects.schema import InvalidSubject
+from conformance.subjects.schema import DAY, InvalidSubject
 from conformance.subjects.setup import OTHER, Given, Setup
 from conformance.subjects.subject import Subject
 
@@ -118,14 +118,15 @@ class Runs:
             )
 
     def passed(self, ran: Ran, delivery: Delivery) -> bool:
-        """Whether a run's watermark passed everything but closing rows; true where nobody can tell."""
+        """Whether a run's watermark passed everything but closing rows; true where nobody can tell. It may go by local
+        times, which are hours apart; what is open ends a day before closing rows."""
         if self.subject.delay is None or ran.watermark is None:
             return True
         latest: dict[str, int] = {}
         for row in rows_in(delivery):
             if row.closing and row.at is not None:
                 latest[row.input] = max(row.at, latest.get(row.input, 0))
-        return not latest or ran.watermark >= min(latest.values()) - self.subject.delay - 1
+        return not latest or ran.watermark >= min(latest.values()) - self.subject.delay - DAY
 
     def overwritten(self, ran: Ran, delivery: Delivery) -> bool:
         """Whether closing rows take the place of what cases answered, which nobody would see then: all answers come

@@ -521,22 +521,22 @@ def test_cases_are_streams_where_an_operator_goes_by_no_key():
         return Ran({n: tuple({"n": row["n"]} for row in rows) for n, rows in ran.outputs.items()}, 0, 0, True)
 
     found, _, report = verdicts(all_users, Toy(Facts(columns=("n",))), key=None)
-    assert report.packed == "6 cases in 3 streams: no key; 3 questions at once"
+    assert report.packed == "12 cases in 3 streams: no key; 3 questions at once"
     assert found["order"].verdict is Verdict.HOLDS
-    assert found["order"].cases == 12  # each of them in two orders
+    assert found["order"].cases == 24  # each of them in two orders
 
     def named_once(batches):  # the first user of all gets the rows of the others
         rows = [row for batch in batches for row in batch]
         return counting([[{**row, "user": rows[0]["user"]} for row in batch] for batch in batches])
 
     _, _, report = verdicts(named_once)
-    assert report.packed.startswith("6 cases in 1 stream: a case answers otherwise among others than alone: ")
+    assert report.packed.startswith("12 cases in 1 stream: a case answers otherwise among others than alone: ")
 
 
 def test_streams_have_many_cases_and_open_nothing_of_one_another():
     runs = Runs(Toy(), declared(counting, key=None), ())
     one, together, behind = Cases(Judging(runs), ALL).deliveries("order", 1)
-    assert [len({row.case for row in asked.data}) for asked in (one, together, behind)] == [1, 2, 3]
+    assert [len({row.case for row in asked.data}) for asked in (one, together, behind)] == [1, 5, 6]
     for before, after in itertools.pairwise(sorted({row.case for row in behind.data})):
         times = [[row.at for row in behind.data if row.case == case] for case in (before, after)]
         assert min(times[1]) - max(times[0]) > 20 * MINUTE
@@ -552,9 +552,13 @@ def test_cases_of_a_stream_have_keys_of_their_own_where_they_can():
 
     runs = Runs(Toy(), declared(beside_others), ())
     cases = Cases(Judging(runs), ALL)
-    assert cases.note.startswith("6 cases in 1 stream: a case answers otherwise among others than alone: ")
+    assert cases.note.startswith("12 cases in 1 stream: a case answers otherwise among others than alone: ")
     rows = [row for asked in cases.deliveries("order", 1) for row in asked.data]
     assert all(row.values["user"].startswith(f"c{row.case}/") for row in rows)
+
+    found, _, _ = verdicts(beside_others)
+    assert (found["order"].verdict, found["batches"].verdict) == (Verdict.NOT_ASKED, Verdict.HOLDS)
+    assert found["order"].why.startswith("what a key answers depends on the rows of others")
 
     def first_page(batches):
         ran, other = beside_others(batches), counting(batches, first_page=True)
@@ -1096,7 +1100,7 @@ def test_a_key_that_comes_out_otherwise_is_no_key_of_cases():
         return replace(ran, outputs=rows)
 
     found, _, report = verdicts(shouting)
-    assert report.packed.startswith("6 cases in 3 streams: it puts keys out otherwise than they went in")
+    assert report.packed.startswith("12 cases in 3 streams: it puts keys out otherwise than they went in")
     assert found["bounded"].verdict is Verdict.HOLDS
 
 
@@ -1112,8 +1116,18 @@ def test_rows_whose_keys_the_query_leaves_out_move_no_watermark():
         return replace(ran, watermark=watermark(batches))
 
     found, _, report = verdicts(some, values={"user": ["ann", "bob", "eve"]})
-    assert report.packed.startswith("6 cases in 3 streams: rows with other keys do not move its watermark")
+    assert report.packed.startswith("12 cases in 3 streams: rows with other keys do not move its watermark")
     assert {found[name].verdict for name in ("state", "bounded")} <= {Verdict.HOLDS, Verdict.NOT_ASKED}
+
+
+def test_a_watermark_by_local_times_passes_everything():
+    def local(batches):
+        latest = max((millis(row["at"]) for batch in batches for row in batch), default=0)
+        return replace(counting(batches), watermark=latest - 10_000 - 5 * 3_600_000)
+
+    found, _, report = verdicts(local)
+    assert report.packed.startswith("6 cases in a run")
+    assert found["state"].verdict is Verdict.HOLDS
 
 
 def test_a_number_too_narrow_for_a_case_is_no_key_of_cases():
