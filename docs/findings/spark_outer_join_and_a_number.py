@@ -1,6 +1,6 @@
-"""PySpark 4.3.0: a left outer join whose condition asks that a number of the left side is above another one never puts an
-unmatched row out, and keeps its state for ever. Without that, where the number is below another one, and where a column
-says whether it is above, the row comes out once the watermark has passed its time.
+"""PySpark 4.3.0: a left outer join whose condition asks that a number of the left side is above another one never puts
+an unmatched row out, and keeps its state for ever. Without that, where the number is below another one, and where a
+column says whether it is above, the row comes out once the watermark has passed its time.
 
 Start with `python spark_outer_join_and_a_number.py`.
 """
