@@ -97,7 +97,7 @@ def resume(
 ) -> Iterator[list[Resumed]]:
     """What comes of checkpoints from each release to each other one, and of those that then go back, a list for each
     way. What is ``known`` is not asked again; a way is not gone back on where a release lacks the engine. ``run`` makes
-    a run, ``options`` describes the rest of it. An engine that fails has no row."""
+    a run, ``options`` describes the rest of it. An engine that fails with each program has no row."""
     there = {row.place: row for row in known if not row.open}
     file = options.out / "cases.parquet"
     scenarios = tuple(s for scenario in options.scenarios if (s := in_any_order(surviving(scenario))).guarantees)
@@ -111,14 +111,41 @@ def resume(
             file.parent.mkdir(parents=True, exist_ok=True)
             write_cases(file, carried_over(options.scenarios, options.seed))
         way = Resumed("", begun, resumed, back=back).way
-        names = tuple(f"{engine}@{'+'.join(way)}" for engine in asked)
         place = options.out / "-then-".join(way)
-        mine = replace(options, engines=names, scenarios=scenarios, out=place, cases_from=file, wanted=0)
-        results = run(replace(mine, witnesses=(), brief=True))
-        judged = besides_restarts(results, scenarios, [*dict.fromkeys(way[1:])], place / "logs", options.timeout)
-        found = [row for name in asked if (row := _found(judged, Resumed(name, begun, resumed, back=back)))]
+        mine = replace(options, out=place, cases_from=file, wanted=0, witnesses=(), brief=True)
+        ways = [Resumed(name, begun, resumed, back=back) for name in asked]
+        found = _rows(ways, scenarios, mine, run)
         there |= {row.place: row for row in found}
         yield found
+
+
+def _rows(
+    ways: Sequence[Resumed], scenarios: Sequence[Scenario], options: Options, run: Callable[[Options], Results]
+) -> list[Resumed]:
+    """What comes of engines on one way. What fails takes no other program along: halves of the scenarios are asked
+    again."""
+    names = tuple(f"{way.engine}@{'+'.join(way.way)}" for way in ways)
+    results = run(replace(options, engines=names, scenarios=tuple(scenarios)))
+    resumed, logs = [*dict.fromkeys(ways[0].way[1:])], options.out / "logs"
+    judged = besides_restarts(results, scenarios, resumed, logs, options.timeout)
+    found = []
+    for way, name in zip(ways, names, strict=True):
+        row, middle = _found(judged, way), len(scenarios) // 2
+        if results.environment[name].failure and middle:
+            halves = [
+                _rows([way], part, replace(options, out=options.out / name / str(number)), run)
+                for number, part in enumerate((scenarios[:middle], scenarios[middle:]))
+            ]
+            row = _together(way, itertools.chain(*halves))
+        found += [row] if row else []
+    return found
+
+
+def _together(way: Resumed, rows: Iterable[Resumed]) -> Resumed | None:
+    kept, lost, unsaid = tuple[str, ...](), dict[str, str](), dict[str, str]()
+    for row in rows:
+        kept, lost, unsaid = kept + row.kept, {**lost, **row.lost}, {**unsaid, **row.open}
+    return replace(way, kept=kept, lost=lost, open=unsaid) if kept or lost or unsaid else None
 
 
 def _found(results: Results, way: Resumed) -> Resumed | None:

@@ -85,6 +85,26 @@ def test_a_way_is_gone_back_on_where_jobs_went_on_at_all(options, asked):
     assert mine.out.name == "4.1.4-then-4.0.5-then-4.1.4"
 
 
+def test_a_program_that_ends_the_query_takes_no_other_one_along(options, asked):
+    made, run = asked
+
+    def failing(options):
+        found = run(options)
+        names = [scenario.id for scenario in options.scenarios]
+        if "session-timeout" not in names:
+            return found
+        failure = "TypeError: unhashable type"
+        environment = {name: replace(record, failure=failure) for name, record in found.environment.items()}
+        return replace(found, cells=[], environment=environment)
+
+    scenarios = tuple(load_scenarios(["late-data", "session-timeout", "per-key-counting"]))
+    ((row,), *_) = resume(["4.0.5", "4.1.4"], [ENGINE], replace(options, scenarios=scenarios), failing)
+    assert row == Resumed(ENGINE, "4.0.5", "4.1.4", ("per-key-counting/count",) * 2)
+    asked = [[scenario.id for scenario in mine.scenarios] for mine in made[:5]]
+    assert sorted(map(len, asked)) == [1, 1, 1, 2, 3]
+    assert len({mine.out for mine in made[:5]}) == 5
+
+
 def test_cases_share_a_timeline_and_are_restarted_behind_their_first_bundle():
     """So the release that begins has state to hand on."""
     cases = carried_over(SCENARIOS, 1)
