@@ -12,7 +12,7 @@ from conformance.judgement.cell import Verdict
 from conformance.model.case import Case
 from conformance.model.engine import bare
 from conformance.model.equivalence import IMPLIES, Equivalence
-from conformance.model.scenario import Scenario
+from conformance.model.scenario import Guarantee, Scenario
 from conformance.model.schedule import Deliver, Restart
 from conformance.results.results import Results
 from conformance.results.store import write_cases
@@ -79,13 +79,15 @@ def _of_several_bundles(case: Case) -> bool:
     return len(schedule.bundles) > 1 and not schedule.waits and not begun
 
 
-def in_any_order(scenario: Scenario) -> Scenario:
-    """A scenario whose guarantees say nothing of the order of an output: on some operators it is chance."""
-    loose = [
-        replace(g, alike=Equivalence.SAME_MULTISET) if Equivalence.SAME_MULTISET in IMPLIES[g.alike] else g
-        for g in scenario.guarantees
-    ]
-    return replace(scenario, guarantees=tuple(loose))
+def in_any_order(scenarios: Iterable[Scenario]) -> tuple[Scenario, ...]:
+    """Those of some scenarios that have guarantees, which then say nothing of the order of an output: on some operators
+    it is chance."""
+
+    def loose(guarantee: Guarantee) -> Guarantee:
+        ordered = Equivalence.SAME_MULTISET in IMPLIES[guarantee.alike]
+        return replace(guarantee, alike=Equivalence.SAME_MULTISET) if ordered else guarantee
+
+    return tuple(replace(s, guarantees=tuple(map(loose, s.guarantees))) for s in scenarios if s.guarantees)
 
 
 def resume(
@@ -97,10 +99,10 @@ def resume(
 ) -> Iterator[list[Resumed]]:
     """What comes of checkpoints from each release to each other one, and of those that then go back, a list for each
     way. What is ``known`` is not asked again; a way is not gone back on where a release lacks the engine. ``run`` makes
-    a run, ``options`` describes the rest of it. An engine that fails with each program has no row."""
+    a run, ``options`` describes the rest of it. What fails alone is open."""
     there = {row.place: row for row in known if not row.open}
     file = options.out / "cases.parquet"
-    scenarios = tuple(s for scenario in options.scenarios if (s := in_any_order(surviving(scenario))).guarantees)
+    scenarios = in_any_order(map(surviving, options.scenarios))
     for back, (begun, resumed) in itertools.product((False, True), itertools.permutations(releases, 2)):
         asked = [engine for engine in engines if (engine, begun, resumed, back) not in there]
         if back:
@@ -130,13 +132,16 @@ def _rows(
     judged = besides_restarts(results, scenarios, resumed, logs, options.timeout)
     found = []
     for way, name in zip(ways, names, strict=True):
-        row, middle = _found(judged, way), len(scenarios) // 2
-        if results.environment[name].failure and middle:
+        row, middle, failure = _found(judged, way), len(scenarios) // 2, results.environment[name].failure
+        if failure and middle:
             halves = [
                 _rows([way], part, replace(options, out=options.out / name / str(number)), run)
                 for number, part in enumerate((scenarios[:middle], scenarios[middle:]))
             ]
             row = _together(way, itertools.chain(*halves))
+        elif failure and row is None:
+            programs = {f"{each.id}/{g.program}" for each in scenarios for g in each.guarantees}
+            row = replace(way, open=dict.fromkeys(sorted(programs), failure))
         found += [row] if row else []
     return found
 

@@ -111,8 +111,7 @@ def kill(
         file = place / "cases.parquet"
         place.mkdir(parents=True, exist_ok=True)
         moved = [load_engine(asked[0]).capabilities.plan(plan).perturbation] if plan else []
-        asked_of = (in_any_order(surviving(each, (), KILLS, moved)) for each in options.scenarios)
-        scenarios = tuple(scenario for scenario in asked_of if scenario.guarantees)
+        scenarios = in_any_order(surviving(each, (), KILLS, moved) for each in options.scenarios)
         promised = {(scenario.id, guarantee.program) for scenario in scenarios for guarantee in scenario.guarantees}
         cases = [case for case in drawn if (case.scenario, case.program) in promised]
         write_cases(file, _killed(cases, moved, options.seed))
