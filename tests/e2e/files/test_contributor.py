@@ -57,6 +57,7 @@ def test_its_guarantees_catch_mutants(checkout):
     assert "0 false accusations" in done.stdout
 
 
+@pytest.mark.slow
 def test_the_tests_that_ask_something_of_every_scenario_pass(checkout):
     """None of them demands a measurement on an engine, a claim, or another entry somewhere. Their names say that they
     ask it of all."""

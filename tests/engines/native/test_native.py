@@ -5,7 +5,7 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from common import PROGRAMS, T
+from common import PROGRAMS, T, quick
 
 from conformance.engines.beam.native import engine as beam_native
 from conformance.engines.spark.native import engine as spark_native
@@ -137,7 +137,7 @@ def test_the_state_of_an_operator_is_read_until_it_is_dropped(native, variant, p
         ("count", "tagged-later"),
         ("count-complete", "tagged-by-turns"),
         ("window", "tagged-by-turns"),
-        *((variant, "batch") for variant in ("count", "count-complete", "window", "drop-duplicates", "inner-join")),
+        *((variant, "batch") for variant in ("count-complete", "inner-join")),
         ("drop-duplicates", "sink-memory"),
     ],
 )
@@ -373,9 +373,7 @@ def test_duplicates_of_zeros(native, name, accepted):
     assert sorted(value["accepted"] for _, _, value in found) == accepted
 
 
-@pytest.mark.parametrize(
-    "variant", [name if name in OF_EACH_KIND else pytest.param(name, marks=pytest.mark.slow) for name in SPARK]
-)
+@pytest.mark.parametrize("variant", quick(OF_EACH_KIND, SPARK))
 def test_neighbours_a_restart_and_other_partitions_change_nothing(native, variant):
     """One case of a pack gives alone what it gives beside the other, which has equal keys; that one gives the same
     alone with a restart, with its state in as many partitions as asked for. The driving of such a query is proven like

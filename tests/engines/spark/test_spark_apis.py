@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from common import AROUND_THE_WATERMARK, COUNTED, PROGRAMS, beside, drawn, run, specified
+from common import AROUND_THE_WATERMARK, COUNTED, PROGRAMS, beside, drawn, quick, run, specified
 
 from conformance.model.case import Case
 from conformance.model.feature import Feature
@@ -28,7 +28,7 @@ NO_EVENT_TIME = "event-time timers: with a processing-time timeout"
 CHANGELOG = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled"
 
 
-@pytest.fixture(params=APIS)
+@pytest.fixture
 def api(request, spark, tmp_path):
     engine = load_engine(request.param)
     engine.open(tmp_path)
@@ -36,16 +36,13 @@ def api(request, spark, tmp_path):
     engine.close()
 
 
-SLOW = ("spark-tws", "spark-tws-pandas", "spark-tws-jvm", "spark-fmgws-pandas", "spark-mgws-jvm", *VARIANTS)
 LACKED_BY_SOME = (
     "a time to live of state: GroupState",
     f"{Feature.ROW_COUNT.value}: a query reports one count for all its state variables",
 )
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=pytest.mark.slow) if n in SLOW else n for n in (*APIS, *VARIANTS)]
-)
+@pytest.mark.parametrize("name", quick(["spark-fmgws-jvm"], [*APIS, *VARIANTS]))
 def test_the_adapter_is_certified(spark, name):
     report = check_engine(load_engine(name))
     print(report)
@@ -68,12 +65,14 @@ def test_a_configuration_is_what_it_says(spark, tmp_path):
     engine.close()
 
 
+@pytest.mark.parametrize("api", APIS, indirect=True)
 def test_late_rows_are_dropped_and_counted(api):
     result = api.run(Pack((AROUND_THE_WATERMARK,)), PROGRAMS)
     assert [e.value["processed"] for e in result.traces[AROUND_THE_WATERMARK.id].emissions] == ["e1", "e8"]
     assert [(c.step, c.delivered, c.received, c.reported_late) for c in result.counts] == [(1, 3, 1, 2), (3, 2, 1, 1)]
 
 
+@pytest.mark.parametrize("api", quick(["spark-tws", "spark-fmgws-pandas"], APIS), indirect=True)
 def test_packed_and_alone_give_the_same_traces(api):
     """The isolation that packing relies on, with many scenarios in one pack."""
     cases = drawn(api)

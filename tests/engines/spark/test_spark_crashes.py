@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from common import PROGRAMS, specified
+from common import PROGRAMS, quick, specified
 
 from conformance.engines.spark.checkpoint import crashes
 from conformance.engines.spark.plans.settings import OTHER_STORES
@@ -43,7 +43,7 @@ def answered(engine, case):
     return [sorted(traces[case.id].emissions, key=repr) for traces in (run.traces, specified(engine, [case]))]
 
 
-@pytest.mark.parametrize("plan", ["", *OTHER_STORES.values(), "state-snapshots"])
+@pytest.mark.parametrize("plan", quick(["", "state-checkpoint-ids"], ["", *OTHER_STORES.values(), "state-snapshots"]))
 def test_a_job_that_is_killed_goes_on_as_if_it_had_not_been(spark, plan):
     """With its state in each store. A kill proves by the files that they are that store's."""
     if plan and plan not in spark.plans:
@@ -52,7 +52,7 @@ def test_a_job_that_is_killed_goes_on_as_if_it_had_not_been(spark, plan):
     assert found == wanted
 
 
-@pytest.mark.parametrize("plan", ["", *OTHER_STORES.values()])
+@pytest.mark.parametrize("plan", quick([""], ["", *OTHER_STORES.values()]))
 def test_an_operator_of_sparks_own_goes_on_too(tmp_path, plan):
     engine = load_engine("spark-native:window")
     engine.open(tmp_path)

@@ -110,6 +110,7 @@ MINUTES = 200_000
 """Long enough (ms) for a session to end."""
 
 
+@pytest.mark.slow
 def test_the_plan_connect_gives_the_same_traces(spark, tmp_path):
     """With several bundles, a query that fails, a restart and timers. Its client runs what ``sc://`` runs."""
     rows = load_engine("spark-tws")
