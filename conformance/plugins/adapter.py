@@ -95,34 +95,41 @@ time."""
 def _parsed(text: str) -> _Source:
     with PARSER:
         tree = ast.parse(text)
-        for node in ast.walk(tree):
-            for name, value in ast.iter_fields(node):
-                if isinstance(value, list):
-                    setattr(node, name, [part for part in value if not _is_docstring(part)])
-    nodes = list(ast.walk(tree))
-    imports: list[tuple[int, str, str]] = []
-    for node in nodes:
+    found = _Statements()
+    told = found.told(tree)
+    assigned = (ast.unparse(statement) for statement in tree.body if isinstance(statement, ast.Assign))
+    return _Source(digest(told), tuple(found.imports), frozenset(found.texts), f"{LEFT_OUT} = False" in assigned)
+
+
+class _Statements:
+    """What a syntax tree says, docstrings left out: see ``_Source``."""
+
+    def __init__(self) -> None:
+        self.imports: list[tuple[int, str, str]] = []
+        self.texts: set[str] = set()
+
+    def told(self, node: Any) -> Any:
+        """A node as plain data. ``ast.dump`` would give another text in each version of Python."""
+        if not isinstance(node, ast.AST):
+            return [self.told(part) for part in node] if isinstance(node, list) else repr(node)
         if isinstance(node, ast.Import):
-            imports += [(0, alias.name, "") for alias in node.names]
+            self.imports += [(0, alias.name, "") for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            imports += [(node.level, node.module or "", alias.name) for alias in node.names]
-    texts = frozenset(n.value for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, str))
-    left_out = any(ast.unparse(statement) == f"{LEFT_OUT} = False" for statement in tree.body)
-    return _Source(digest(_told(tree)), tuple(imports), texts, left_out)
+            self.imports += [(node.level, node.module or "", alias.name) for alias in node.names]
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            self.texts.add(node.value)
+        parts = {}
+        for name in node._fields:
+            value = getattr(node, name, None)
+            if isinstance(value, list):
+                value = [part for part in value if not _is_docstring(part)] or None
+            if value is not None:
+                parts[name] = self.told(value)
+        return [type(node).__name__, parts]
 
 
 def _is_docstring(node: Any) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
-
-
-def _told(node: Any) -> Any:
-    """A node of a syntax tree as plain data. ``ast.dump`` would give another text in each version of Python."""
-    if isinstance(node, ast.AST):
-        parts = ((name, value) for name, value in ast.iter_fields(node) if value not in (None, []))
-        return [type(node).__name__, {name: _told(value) for name, value in parts}]
-    if isinstance(node, list):
-        return [_told(part) for part in node]
-    return repr(node)
 
 
 def _closure(begun: Iterable[str], sources: Iterable[_Source], packages: frozenset[str]) -> dict[str, Path]:

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import date
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -226,16 +227,19 @@ class Baseline:
                 raise UnreadableBaseline(f"{name} is neither a baseline of this version nor results")
             cells, alike = dict[Place, Standing](), dict[Place, tuple[str, ...]]()
             for line in lines:
-                for perturbation, found in line["under"].items():
-                    if "guarantee" in line:
-                        cells[line["engine"], line["scenario"], line["guarantee"], perturbation] = _from_json(found)
-                    else:
-                        alike[line["engine"], line["scenario"], line["program"], perturbation] = tuple(found)
+                of_guarantee = "guarantee" in line
+                place = line["engine"], line["scenario"], line["guarantee" if of_guarantee else "program"]
+                if not all(isinstance(part, str) for part in place) or place[0] not in head["engines"]:
+                    raise ValueError(f"{'/'.join(map(str, place))} is of no engine that it has")
+                if of_guarantee:
+                    cells |= {(*place, under): _from_json(*found) for under, found in line["under"].items()}
+                else:
+                    alike |= {(*place, under): tuple(found) for under, found in line["under"].items()}
             run = dict(head["run"])
             measured = str(head.get("measured", ""))
             if measured:
                 date.fromisoformat(measured)
-            found = cls(
+            return cls(
                 str(head["harness"]),
                 str(head["cases"]),
                 {name: dict(versions) for name, versions in head["engines"].items()},
@@ -247,10 +251,6 @@ class Baseline:
                 failures={name: str(why) for name, why in head["failures"].items()},
                 measured=measured,
             )
-            for place in (*cells, *alike):
-                if not all(isinstance(part, str) for part in place) or place[0] not in found.engines:
-                    raise ValueError(f"{'/'.join(map(str, place))} is of no engine that it has")
-            return found
         except UnreadableBaseline:
             raise
         except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -312,7 +312,9 @@ def _to_json(standing: Standing) -> list[Any]:
     return [*found, standing.witness, standing.signature, *how_often]
 
 
-def _from_json(found: list[Any]) -> Standing:
+@cache
+def _from_json(*found: Any) -> Standing:
+    """A standing; many cells have the same one."""
     kinds = (Verdict, int, str, str, int, str)
     if not 2 <= len(found) <= len(kinds):
         raise ValueError(f"{found} is no cell")

@@ -104,9 +104,9 @@ def _releases() -> Iterator[tuple[Version, Baseline]]:
 def _cells(baseline: Baseline) -> dict[str, dict[Row, dict[str, Standing]]]:
     """Engine -> row -> perturbation -> standing, of the engines that can be asked anything but the reference."""
     found: dict[str, dict[Row, dict[str, Standing]]] = {}
-    able = baseline.able
+    asked = {engine for engine in baseline.able if bare(engine) != REFERENCE}
     for (engine, scenario, guarantee, perturbation), standing in baseline.cells.items():
-        if engine in able and bare(engine) != REFERENCE:
+        if engine in asked:
             found.setdefault(engine, {}).setdefault((scenario, guarantee), {})[perturbation] = standing
     return found
 
@@ -151,6 +151,7 @@ def _data(grid: Grid, sides: list[Side], advice: tuple[Advice, ...]) -> dict[str
     """
     rows = dict.fromkeys(row for side in sides for row in side.cells)
     perturbations = list(dict.fromkeys(p for side in sides for cells in side.cells.values() for p in cells))
+    column = {perturbation: number for number, perturbation in enumerate(perturbations)}
     places = {row: number for number, row in enumerate(rows)}
     letters: dict[str, int] = {}
     ways: dict[str, int] = {}
@@ -164,7 +165,10 @@ def _data(grid: Grid, sides: list[Side], advice: tuple[Advice, ...]) -> dict[str
         advised: dict[int, int] = {}
         for row, under in side.cells.items():
             at = places[row]
-            told = "".join(LETTERS[under[p].verdict] if p in under else "-" for p in perturbations).rstrip("-")
+            by_column = ["-"] * len(perturbations)
+            for perturbation, standing in under.items():
+                by_column[column[perturbation]] = LETTERS[standing.verdict]
+            told = "".join(by_column).rstrip("-")
             cells[at] = letters.setdefault(told, len(letters))
             if "v" in told:
                 failed = [under[p].signature for p in perturbations if p in under and under[p].signature]
