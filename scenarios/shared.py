@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 
 from conformance.model.equivalence import Equivalence
@@ -19,13 +19,8 @@ from conformance.model.trace import Emission
 Predicate = Callable[[Observation], Iterator[Finding]]
 
 
-def about(program: str, needs: frozenset[Feature] = frozenset(), **more: Any) -> Callable[..., Guarantee]:
-    """Makes guarantees of a program that all need the same: of a sentence, a predicate, and what else is given."""
-
-    def guarantee(claim: str, predicate: Predicate | None = None, **given: Any) -> Guarantee:
-        return Guarantee(claim, program, predicate, **{"needs": needs, **more, **given})
-
-    return guarantee
+DRIVEN = frozenset({Feature.WATERMARK})
+"""What a guarantee needs that is put to the test only where the watermark goes by the schedule."""
 
 
 def survives(
@@ -33,10 +28,10 @@ def survives(
 ) -> tuple[Guarantee, Guarantee]:
     """That a program's output is the same after a restart, and after a failure in a bundle. ``what`` is the subject of
     both sentences, with its verb."""
-    asked = about(program, needs, alike=alike)
+    related = partial(Guarantee, program=program, alike=alike, needs=needs)
     return (
-        asked(f"{what} the same after a restart", same_under=(RESTART,)),
-        asked(f"{what} the same after a failure in a bundle", same_under=(RETRY, RESUME)),
+        related(f"{what} the same after a restart", same_under=(RESTART,)),
+        related(f"{what} the same after a failure in a bundle", same_under=(RETRY, RESUME)),
     )
 
 

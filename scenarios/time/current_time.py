@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from conformance.model.equivalence import Equivalence
 from conformance.model.perturbation import RECOVERIES
 from conformance.model.program import Emit, Program, State, Timers
-from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
+from conformance.model.scenario import Domain, Finding, Guarantee, Guarantees, Observation, Scenario, Source, promise
 from conformance.model.schedule import Event
 
 SQL = "https://spark.apache.org/docs/4.3.0/api/sql/index.html"
@@ -54,6 +54,10 @@ def agrees(expression: str) -> Callable[[Observation], Iterator[Finding]]:
     return predicate
 
 
+of_one_time = Guarantees("one time")
+
+
+@of_one_time("each on-time element comes out once")
 def comes_out_once(run: Observation) -> Iterator[Finding]:
     came = Counter((emission.key, emission.value["id"]) for emission, _ in run.tagged("agree"))
     for arrival in run.on_time:
@@ -78,6 +82,6 @@ SCENARIO = Scenario(
             )
             for expression, source in EXPRESSIONS.items()
         ),
-        Guarantee("each on-time element comes out once", "one time", comes_out_once),
+        *of_one_time,
     ),
 )
