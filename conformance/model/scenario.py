@@ -215,7 +215,7 @@ class Guarantees(list[Guarantee]):
         """Adds the guarantee that has the decorated predicate. The predicate stays as it is."""
 
         def stated(predicate: Predicate) -> Predicate:
-            self.append(self._of(claim, predicate=predicate, **given))
+            self.append(self._of(claim=claim, predicate=predicate, **given))
             return predicate
 
         return stated

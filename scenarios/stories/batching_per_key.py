@@ -14,7 +14,15 @@ from conformance.model.scenario import Domain, Finding, Guarantee, Guarantees, O
 from conformance.model.schedule import Arrival, Event
 from conformance.model.trace import Emission
 from conformance.scenarios.documents import DROPPED_AS_LATE
-from conformance.scenarios.shared import DRIVEN, each_once, named, survives, where_the_watermark_moves
+from conformance.scenarios.shared import (
+    DRIVEN,
+    each_once,
+    named,
+    names,
+    of_one_key,
+    survives,
+    where_the_watermark_moves,
+)
 
 WINDOW = FixedWindows(size=10_000)
 
@@ -63,10 +71,6 @@ def batches_in_time(run: Observation) -> Iterator[tuple[Emission, list[Arrival]]
 
 def past_its_end(arrival: Arrival) -> bool:
     return WINDOW.expiry(arrival.event.event_time) <= arrival.settled
-
-
-def names(batch: list[Arrival]) -> str:
-    return ", ".join(arrival.event.id for arrival in batch)
 
 
 of_batches = Guarantees("batches")
@@ -127,13 +131,9 @@ def in_order_of_arrival(run: Observation) -> Iterator[Finding]:
             yield places == sorted(places) or f"the batch of {names(batch)} is not in the order of their arrival"
 
 
-@of_batches("keys do not share a batch", source=BEAM_KEYS)
-def keys_do_not_share_a_batch(run: Observation) -> Iterator[Finding]:
-    """Exercised where there are several keys."""
-    if len(run.arrivals_by_key) > 1:
-        for emission, batch in named(run, "batch"):
-            others = [arrival for arrival in batch if arrival.event.key != emission.key]
-            yield not others or f"the batch of {names(batch)} is of key {emission.key}, and {names(others)} is not"
+keys_do_not_share_a_batch = of_batches("keys do not share a batch", source=BEAM_KEYS)(
+    of_one_key("batch", "the batch of")
+)
 
 
 @of_batches("windows do not share a batch", source=BEAM_WINDOWS)

@@ -15,9 +15,18 @@ from conformance.model.equivalence import Equivalence
 from conformance.model.perturbation import BUNDLINGS, RECOVERIES, RENAMINGS, REORDERINGS
 from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
 from conformance.model.scenario import Domain, Finding, Guarantee, Guarantees, Observation, Scenario, promise
-from conformance.model.schedule import Arrival, Event
+from conformance.model.schedule import Event
 from conformance.scenarios.documents import SCOPED
-from conformance.scenarios.shared import DRIVEN, each_once, in_its_step, named, survives, where_the_watermark_moves
+from conformance.scenarios.shared import (
+    DRIVEN,
+    each_once,
+    in_its_step,
+    named,
+    names,
+    of_one_key,
+    survives,
+    where_the_watermark_moves,
+)
 from conformance.scenarios.stories.session_timeout import BEAM_SESSIONS, GAP, SPARK_SESSIONS
 
 
@@ -46,10 +55,6 @@ class ClickTrail(Program):
         for time, id in clicks:
             if not first <= time <= last:
                 state.clicks.add([time, id])
-
-
-def names(trail: list[Arrival]) -> str:
-    return ", ".join(arrival.event.id for arrival in trail)
 
 
 of_trails = Guarantees("trails")
@@ -99,13 +104,7 @@ def comes_out_when_the_session_has_ended(run: Observation) -> Iterator[Finding]:
         yield in_its_step(run, f"the trail {names(trail)}", end, emission.step)
 
 
-@of_trails("users do not share a trail", source=SCOPED)
-def users_do_not_share_a_trail(run: Observation) -> Iterator[Finding]:
-    """Exercised where there are several users."""
-    if len(run.arrivals_by_key) > 1:
-        for emission, trail in named(run, "trail"):
-            others = [arrival for arrival in trail if arrival.event.key != emission.key]
-            yield not others or f"the trail {names(trail)} is of key {emission.key}, and {names(others)} is not"
+users_do_not_share_a_trail = of_trails("users do not share a trail", source=SCOPED)(of_one_key("trail", "the trail"))
 
 
 SCENARIO = Scenario(

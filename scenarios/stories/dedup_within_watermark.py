@@ -16,6 +16,7 @@ from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
 from conformance.model.scenario import Domain, Finding, Guarantees, Observation, Scenario, Source, promise
 from conformance.model.schedule import Arrival, Event
 from conformance.model.values import spelled
+from conformance.support.grouping import grouped
 
 HORIZON = 10_000
 
@@ -163,9 +164,7 @@ def comes_out_once_where_it_arrives(run: Observation) -> Iterator[Finding]:
 @of_dedup("state for an old id goes away when its horizon has passed")
 def state_for_old_ids_goes_away(run: Observation) -> Iterator[Finding]:
     let_through = accepted(run)
-    forgotten: dict[str, list[int]] = {}
-    for emission, event in run.tagged("forgotten"):
-        forgotten.setdefault(event, []).append(emission.step)
+    forgotten = grouped((id, emission.step) for emission, id in run.tagged("forgotten"))
     for arrival in run.on_time:
         event = arrival.event
         if event.id in let_through:

@@ -15,7 +15,7 @@ from conformance.model.perturbation import BUNDLINGS, FINER, RECOVERIES, RENAMIN
 from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
 from conformance.model.scenario import Domain, Finding, Guarantee, Guarantees, Observation, Scenario, Source, promise
 from conformance.model.schedule import Event
-from conformance.scenarios.shared import DRIVEN, in_its_step, named, survives, where_the_watermark_moves
+from conformance.scenarios.shared import DRIVEN, in_its_step, named, not_before, survives, where_the_watermark_moves
 
 JAVADOC = (
     "https://beam.apache.org/releases/javadoc/current/org/apache/beam/sdk/transforms/DoFn.RequiresTimeSortedInput.html"
@@ -98,8 +98,7 @@ def none_comes_out_twice(run: Observation) -> Iterator[Finding]:
 def not_before_the_watermark(run: Observation) -> Iterator[Finding]:
     for emission, (arrival,) in named(run, "id"):
         id, time = arrival.event.id, arrival.event.event_time
-        reached = max(a.watermark for a in run.case.schedule.advances if a.id <= emission.step)
-        yield reached >= time or f"{id}, of {time}, came out at the watermark {reached}"
+        yield not_before(run, f"{id}, of {time},", time, emission.step)
 
 
 @of_sorted("an element comes out in the first advance that passes it", needs=DRIVEN)

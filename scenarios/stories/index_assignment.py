@@ -16,6 +16,7 @@ from conformance.model.program import Cell, Emit, FixedWindows, Program, State, 
 from conformance.model.scenario import Domain, Finding, Guarantees, Observation, Scenario, promise
 from conformance.model.schedule import Event
 from conformance.scenarios.documents import BEAM_BLOG, SCOPED
+from conformance.support.grouping import grouped
 
 WINDOW = FixedWindows(size=10_000)
 
@@ -44,17 +45,16 @@ class AssignIndexPerWindow(AssignIndex):
 
 def indices_of(run: Observation) -> dict[str, list[int]]:
     """Event id -> the indices emitted for it."""
-    found: dict[str, list[int]] = {}
-    for value in run.values("index"):
-        found.setdefault(value["id"], []).append(value["index"])
-    return found
+    return grouped((value["id"], value["index"]) for value in run.values("index"))
 
 
 def indices_by_key(run: Observation) -> dict[str, list[int]]:
-    found: dict[str, list[int]] = {}
-    for emission, index in run.tagged("index"):
-        found.setdefault(emission.key, []).append(index)
-    return found
+    return grouped((emission.key, index) for emission, index in run.tagged("index"))
+
+
+def indices_by_window(run: Observation) -> dict[tuple[str, int], list[int]]:
+    """(key, start of a window in ms) -> the indices emitted for it."""
+    return grouped(((emission.key, window), emission.value["index"]) for emission, window in run.tagged("window"))
 
 
 of_global = Guarantees("global")
@@ -98,23 +98,17 @@ def keys_do_not_share_a_counter(run: Observation) -> Iterator[Finding]:
 
 @of_windows("windows do not share a counter")
 def windows_do_not_share_a_counter(run: Observation) -> Iterator[Finding]:
-    first: dict[tuple[str, int], int] = {}
-    for emission, window in run.tagged("window"):
-        index = emission.value["index"]
-        first[emission.key, window] = min(index, first.get((emission.key, window), index))
-    for key, window in first:
-        if sum(other == key for other, _ in first) > 1:
-            lowest = first[key, window]
+    found = indices_by_window(run)
+    for (key, window), indices in found.items():
+        if sum(other == key for other, _ in found) > 1:
+            lowest = min(indices)
             yield lowest == 0 or f"the lowest index of key {key} in the window from {window} is {lowest}"
 
 
 @of_windows("the elements of a window are numbered from 0, without a gap")
 def each_window_is_numbered(run: Observation) -> Iterator[Finding]:
     """Exercised by a window that gave several indices."""
-    found: dict[tuple[str, int], list[int]] = {}
-    for emission, window in run.tagged("window"):
-        found.setdefault((emission.key, window), []).append(emission.value["index"])
-    for (key, window), indices in found.items():
+    for (key, window), indices in indices_by_window(run).items():
         if len(indices) > 1:
             numbered = sorted(indices) == list(range(len(indices)))
             yield numbered or f"the window from {window} of key {key} gave the indices {sorted(indices)}"

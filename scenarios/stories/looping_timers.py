@@ -18,7 +18,7 @@ from conformance.model.scenario import Domain, Finding, Guarantees, Observation,
 from conformance.model.schedule import Event
 from conformance.model.trace import Emission
 from conformance.scenarios.documents import REGISTER_IN_CALLBACKS
-from conformance.scenarios.shared import DRIVEN, survives
+from conformance.scenarios.shared import DRIVEN, not_before, survives
 
 PERIOD = 3_000
 TICKS = 2
@@ -115,9 +115,8 @@ def counted_in_state(run: Observation) -> Iterator[Finding]:
 @of_loop("no tick comes early")
 def no_tick_is_early(run: Observation) -> Iterator[Finding]:
     for emission, _ in run.tagged("tick"):
-        reached = max(a.watermark for a in run.case.schedule.advances if a.id <= emission.step)
         time = emission.value["time"]
-        yield reached >= time or f"the tick of key {emission.key} for {time} came at the watermark {reached}"
+        yield not_before(run, f"the tick of key {emission.key} for {time}", time, emission.step, "came")
 
 
 @of_loop("all ticks that one advance makes due come in it", source=REGISTER_IN_CALLBACKS)

@@ -19,7 +19,7 @@ from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
 from conformance.model.scenario import Finding, Guarantee, Guarantees, Observation, Scenario
 from conformance.model.schedule import Event
 from conformance.scenarios.documents import SPARK_GUIDE
-from conformance.scenarios.shared import DRIVEN, in_its_step, survives
+from conformance.scenarios.shared import DRIVEN, in_its_step, once, survives
 from conformance.scenarios.stories.stream_join import BOUND, LEFT, RIGHT, ROWS, SAME, InnerJoin, matching
 from conformance.scenarios.stories.windowed_counting import WINDOW, Of, counts, not_before_its_end
 
@@ -133,7 +133,7 @@ def one_side_alone_does_not_come_out(run: Observation) -> Iterator[Finding]:
 @of_counted_pairs("a window of pairs comes out once")
 def comes_out_once(run: Observation) -> Iterator[Finding]:
     for of, emitted in counts(run).items():
-        yield len(emitted) == 1 or f"{_named(of)} came out {len(emitted)} times"
+        yield once(f"{_named(of)} came out", len(emitted))
 
 
 @of_counted_pairs("every pair is counted", source=SPARK_PAIRS_COUNTED)

@@ -8,6 +8,7 @@ open sessions. An event between two open sessions merges them.
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Iterator
 
 from conformance.model.equivalence import Equivalence
@@ -17,7 +18,17 @@ from conformance.model.scenario import Domain, Finding, Guarantee, Guarantees, O
 from conformance.model.schedule import Arrival, Event
 from conformance.model.values import Json
 from conformance.scenarios.documents import BEAM_GUIDE, SPARK_GUIDE
-from conformance.scenarios.shared import DRIVEN, in_its_step, in_order, named, survives, where_the_watermark_moves
+from conformance.scenarios.shared import (
+    DRIVEN,
+    each_once,
+    in_its_step,
+    in_order,
+    named,
+    once,
+    survives,
+    where_the_watermark_moves,
+)
+from conformance.support.grouping import grouped
 
 GAP = 10_000
 
@@ -76,11 +87,7 @@ class SessionTimeout(Program):
 
 def sessions_with(run: Observation) -> dict[str, list[int]]:
     """Event id -> the numbers (in order of output) of the sessions that contain the event."""
-    found: dict[str, list[int]] = {}
-    for number, session in enumerate(run.values("ids")):
-        for event in session["ids"]:
-            found.setdefault(event, []).append(number)
-    return found
+    return grouped((event, number) for number, session in enumerate(run.values("ids")) for event in session["ids"])
 
 
 def neighbours(run: Observation) -> Iterator[tuple[Arrival, Arrival]]:
@@ -97,12 +104,9 @@ def _distance(pair: tuple[Arrival, Arrival]) -> int:
 of_sessions = Guarantees("sessions")
 
 
-@of_sessions("every on-time event is in exactly one session")
-def every_event_is_in_one_session(run: Observation) -> Iterator[Finding]:
-    sessions = sessions_with(run)
-    for arrival in run.on_time:
-        number = len(sessions.get(arrival.event.id, []))
-        yield number == 1 or f"{arrival.event.id} is in {number} sessions"
+every_event_is_in_one_session = of_sessions("every on-time event is in exactly one session")(
+    each_once("ids", "is in {} sessions")
+)
 
 
 @of_sessions("events closer than the gap share a session", source=SPARK_SESSIONS)
@@ -163,11 +167,8 @@ def bounds_are_those_of_its_events(run: Observation) -> Iterator[Finding]:
 
 @of_sessions("a session closes once")
 def closes_once(run: Observation) -> Iterator[Finding]:
-    seen: dict[tuple[str, int], int] = {}
-    for emission, start in run.tagged("start"):
-        seen[emission.key, start] = seen.get((emission.key, start), 0) + 1
-    for (key, start), times in seen.items():
-        yield times == 1 or f"the session of key {key} from {start} was emitted {times} times"
+    for (key, start), times in Counter((emission.key, start) for emission, start in run.tagged("start")).items():
+        yield once(f"the session of key {key} from {start} was emitted", times)
 
 
 @of_sessions("an out-of-order event that connects two sessions merges them", source=BEAM_SESSIONS)

@@ -17,8 +17,9 @@ from conformance.model.scenario import Domain, Finding, Guarantee, Guarantees, O
 from conformance.model.schedule import Arrival, Event
 from conformance.model.trace import Emission
 from conformance.scenarios.documents import BEAM_GUIDE, SPARK_GUIDE
-from conformance.scenarios.shared import DRIVEN, in_its_step, survives, where_the_watermark_moves
+from conformance.scenarios.shared import DRIVEN, in_its_step, not_before, once, survives, where_the_watermark_moves
 from conformance.scenarios.stories.windowed_counting import BEAM_AT_THE_END, BEAM_ONCE, Of, counts
+from conformance.support.grouping import grouped
 
 SIZE = 10_000
 SLIDE = 5_000
@@ -60,11 +61,7 @@ class CountPerSlidingWindow(Program):
 
 def windows(run: Observation) -> dict[Of, list[Arrival]]:
     """Window -> the arrivals that it covers; only windows that cover an arrival."""
-    found: dict[Of, list[Arrival]] = {}
-    for arrival in run.arrivals:
-        for start in starts(arrival.event.event_time):
-            found.setdefault((arrival.event.key, start), []).append(arrival)
-    return found
+    return grouped(((a.event.key, start), a) for a in run.arrivals for start in starts(a.event.event_time))
 
 
 def in_time(run: Observation) -> Iterator[tuple[Of, list[Emission]]]:
@@ -105,17 +102,13 @@ def counts_no_more(run: Observation) -> Iterator[Finding]:
 def comes_out_once(run: Observation) -> Iterator[Finding]:
     """Not asked of a window with a late element."""
     for (key, start), emitted in in_time(run):
-        yield len(emitted) == 1 or f"the window from {start} of key {key} came out {len(emitted)} times"
+        yield once(f"the window from {start} of key {key} came out", len(emitted))
 
 
 @of_windows("a window does not come out before its end", source=BEAM_AT_THE_END)
 def not_before_its_end(run: Observation) -> Iterator[Finding]:
     for emission, start in run.tagged("window"):
-        reached = max(a.watermark for a in run.case.schedule.advances if a.id <= emission.step)
-        yield (
-            reached >= start + SIZE
-            or f"the window from {start} of key {emission.key} came out at the watermark {reached}"
-        )
+        yield not_before(run, f"the window from {start} of key {emission.key}", start + SIZE, emission.step)
 
 
 @of_windows("a window comes out in the first advance that reaches its end", needs=DRIVEN)

@@ -20,7 +20,16 @@ from conformance.model.scenario import Domain, Finding, Guarantee, Guarantees, O
 from conformance.model.schedule import Arrival, Event
 from conformance.model.trace import Emission
 from conformance.scenarios.documents import SPARK_GUIDE
-from conformance.scenarios.shared import DRIVEN, Predicate, in_its_step, survives, where_the_watermark_moves
+from conformance.scenarios.shared import (
+    DRIVEN,
+    Predicate,
+    in_its_step,
+    once,
+    reached,
+    survives,
+    where_the_watermark_moves,
+)
+from conformance.support.grouping import grouped
 
 LEFT, RIGHT = "left", "right"
 
@@ -131,11 +140,7 @@ def pairs(run: Observation) -> Counter[Pair]:
 def unmatched(run: Observation, side: str = LEFT) -> dict[str, list[Emission]]:
     """Row of this side -> the emissions in which it came out as unmatched."""
     other = RIGHT if side == LEFT else LEFT
-    found: dict[str, list[Emission]] = {}
-    for emission, row in run.tagged(side):
-        if row is not None and emission.value[other] is None:
-            found.setdefault(row, []).append(emission)
-    return found
+    return grouped((row, e) for e, row in run.tagged(side) if row is not None and e.value[other] is None)
 
 
 def rows(run: Observation, matched: bool, side: str = LEFT) -> Iterator[Arrival]:
@@ -173,7 +178,7 @@ def a_pair_at_the_bound_comes_out(run: Observation) -> Iterator[Finding]:
 @of_inner("no pair comes out twice")
 def no_pair_comes_out_twice(run: Observation) -> Iterator[Finding]:
     for (left, right), times in pairs(run).items():
-        yield times == 1 or f"the pair of {left} and {right} came out {times} times"
+        yield once(f"the pair of {left} and {right} came out", times)
 
 
 @of_inner("no pair outside of the time bounds comes out")
@@ -220,7 +225,7 @@ def unmatched_once(*sides: str) -> Predicate:
             found = unmatched(run, side)
             for arrival in rows(run, matched=False, side=side):
                 times = len(found.get(arrival.event.id, []))
-                yield times == 1 or f"{arrival.event.id} matches nothing and was put out as unmatched {times} times"
+                yield once(f"{arrival.event.id} matches nothing and was put out as unmatched", times)
 
     return predicate
 
@@ -269,10 +274,10 @@ def not_unmatched_before_the_bound(*sides: str) -> Predicate:
         for arrival in (a for a in run.arrivals if a.event.id in found):
             bound = last_partner(arrival)
             for emission in found[arrival.event.id]:
-                reached = max(a.watermark for a in run.case.schedule.advances if a.id <= emission.step)
+                watermark = reached(run, emission.step)
                 yield (
-                    reached >= bound
-                    or f"a partner of {arrival.event.id} may come until {bound}; at {reached} it was unmatched"
+                    watermark >= bound
+                    or f"a partner of {arrival.event.id} may come until {bound}; at {watermark} it was unmatched"
                 )
 
     return predicate
@@ -310,8 +315,7 @@ def semi(run: Observation) -> Counter[str]:
 def a_left_row_with_a_partner_comes_out_once(run: Observation) -> Iterator[Finding]:
     found = semi(run)
     for arrival in rows(run, matched=True):
-        times = found[arrival.event.id]
-        yield times == 1 or f"{arrival.event.id} has a partner and came out {times} times"
+        yield once(f"{arrival.event.id} has a partner and came out", found[arrival.event.id])
 
 
 @of_left_semi("a left row without a partner does not come out of a semi join")

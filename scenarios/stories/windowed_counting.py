@@ -18,7 +18,8 @@ from conformance.model.scenario import Domain, Finding, Guarantee, Guarantees, O
 from conformance.model.schedule import Arrival, Event
 from conformance.model.trace import Emission
 from conformance.scenarios.documents import BEAM_GUIDE, DROPPED_AS_LATE, SPARK_GUIDE
-from conformance.scenarios.shared import DRIVEN, in_order, survives, where_the_watermark_moves
+from conformance.scenarios.shared import DRIVEN, in_order, not_before, once, survives, where_the_watermark_moves
+from conformance.support.grouping import grouped
 
 WINDOW = FixedWindows(size=10_000)
 REVISED = FixedWindows(size=10_000, allowed_lateness=5_000)
@@ -99,18 +100,12 @@ Of = tuple[str, int]
 
 def windows(run: Observation) -> dict[Of, list[Arrival]]:
     """Window -> the elements that arrived for it."""
-    found: dict[Of, list[Arrival]] = {}
-    for arrival in run.arrivals:
-        found.setdefault((arrival.event.key, WINDOW.start(arrival.event.event_time)), []).append(arrival)
-    return found
+    return grouped(((a.event.key, WINDOW.start(a.event.event_time)), a) for a in run.arrivals)
 
 
 def counts(run: Observation) -> dict[Of, list[Emission]]:
     """Window -> what came out of it, in order."""
-    found: dict[Of, list[Emission]] = {}
-    for emission, start in run.tagged("window"):
-        found.setdefault((emission.key, start), []).append(emission)
-    return found
+    return grouped(((emission.key, start), emission) for emission, start in run.tagged("window"))
 
 
 def past_its_end(arrival: Arrival) -> bool:
@@ -180,8 +175,7 @@ def windows_do_not_share_a_count(run: Observation) -> Iterator[Finding]:
 def comes_out_once(run: Observation) -> Iterator[Finding]:
     """Not asked of a window for which an element came after the window's end."""
     for (key, start), emitted in in_time(run):
-        times = len(emitted)
-        yield times == 1 or f"the window from {start} of key {key} came out {times} times"
+        yield once(f"the window from {start} of key {key} came out", len(emitted))
 
 
 @of_windows("a window comes out at most once in a step", source=BEAM_ONCE)
@@ -198,11 +192,7 @@ def once_in_a_step(run: Observation) -> Iterator[Finding]:
 def not_before_its_end(run: Observation) -> Iterator[Finding]:
     for (key, start), emitted in counts(run).items():
         for emission in emitted:
-            reached = max(a.watermark for a in run.case.schedule.advances if a.id <= emission.step)
-            yield (
-                reached >= start + WINDOW.size
-                or f"the window from {start} of key {key} came out at the watermark {reached}"
-            )
+            yield not_before(run, f"the window from {start} of key {key}", start + WINDOW.size, emission.step)
 
 
 @of_windows(

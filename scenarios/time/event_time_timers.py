@@ -23,7 +23,8 @@ from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
 from conformance.model.scenario import Domain, Finding, Guarantees, Observation, Scenario, Source, promise
 from conformance.model.schedule import Arrival, Event
 from conformance.scenarios.documents import BEAM_TIMER, IN_TIMESTAMP_ORDER, ONCE_PER_TIMER, REGISTER_IN_CALLBACKS
-from conformance.scenarios.shared import DRIVEN, in_its_step, where_the_watermark_moves
+from conformance.scenarios.shared import DRIVEN, in_its_step, not_before, once, where_the_watermark_moves
+from conformance.support.grouping import grouped
 
 PAUSE = 10_000
 SOON = 1_000
@@ -133,15 +134,13 @@ of_relay = Guarantees("relay")
 @of_moved("a timer does not fire before its time", source=IN_TIMESTAMP_ORDER)
 def not_before_its_time(run: Observation) -> Iterator[Finding]:
     for emission, time in run.tagged("fired"):
-        reached = max(a.watermark for a in run.case.schedule.advances if a.id <= emission.step)
-        yield reached >= time or f"the timer of key {emission.key} for {time} fired at the watermark {reached}"
+        yield not_before(run, f"the timer of key {emission.key} for {time}", time, emission.step, "fired")
 
 
 @of_moved("a timer fires once", source=ONCE_PER_TIMER)
 def fires_once(run: Observation) -> Iterator[Finding]:
     for key, time in left_alone(run):
-        times = len(firings(run, key, time))
-        yield times == 1 or f"the timer of key {key} for {time} fired {times} times"
+        yield once(f"the timer of key {key} for {time} fired", len(firings(run, key, time)))
 
 
 @of_moved("a timer fires in the first advance that reaches it", needs=DRIVEN)
@@ -164,10 +163,7 @@ def set_from_a_timer_fires(run: Observation) -> Iterator[Finding]:
     """Not asked where both timers are due in a bundle (after a coalesced advance): the bundle may end before the second
     fires."""
     bundles = {bundle.id for bundle in run.case.schedule.bundles}
-    fired: dict[str, list[int]] = {}
-    for emission, name in run.tagged("fired"):
-        if name == "third":
-            fired.setdefault(emission.value["of"], []).append(emission.step)
+    fired = grouped((emission.value["of"], emission.step) for emission, name in run.tagged("fired") if name == "third")
     for arrival in run.arrivals:
         event, time = arrival.event, arrival.event.event_time + PAUSE
         due = run.case.schedule.due(time + LATER)

@@ -18,7 +18,7 @@ from conformance.model.scenario import Domain, Finding, Guarantees, Observation,
 from conformance.model.schedule import Arrival
 from conformance.model.trace import Emission
 from conformance.scenarios.documents import BEAM_GUIDE
-from conformance.scenarios.shared import DRIVEN, where_the_watermark_moves
+from conformance.scenarios.shared import DRIVEN, reached, where_the_watermark_moves
 from conformance.scenarios.stories.batching_per_key import BEAM_FULL
 from conformance.scenarios.stories.windowed_counting import BEAM_AT_THE_END, BEAM_REVISED, REVISED, WINDOW, Of, windows
 from conformance.scenarios.stories.windowed_counting import counts as panes
@@ -106,7 +106,7 @@ def before_its_end(run: Observation) -> Iterator[tuple[Of, Emission]]:
     """(window, a pane that came out before the window's end)."""
     for of, emitted in panes(run).items():
         for emission in emitted:
-            if max(a.watermark for a in run.case.schedule.advances if a.id <= emission.step) < of[1] + WINDOW.size:
+            if reached(run, emission.step) < of[1] + WINDOW.size:
                 yield of, emission
 
 

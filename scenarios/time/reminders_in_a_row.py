@@ -10,7 +10,9 @@ from collections.abc import Iterator
 from conformance.model.program import Emit, Program, State, Timer, Timers
 from conformance.model.scenario import Domain, Finding, Guarantees, Observation, Scenario
 from conformance.model.schedule import SLACK, Event
+from conformance.scenarios.shared import once
 from conformance.scenarios.time.processing_time_timers import TIMERS, between
+from conformance.support.grouping import grouped
 
 FIRST, SECOND = 1_000, 7_000
 """How long (ms) the timers are set ahead. SECOND is longer than SLACK, so one that counts from another moment shows."""
@@ -58,14 +60,11 @@ def fires_once(run: Observation) -> Iterator[Finding]:
     """Asked of each first timer behind which time enough passes, and of each second timer behind whose first timer it
     does."""
     elapsed = run.case.schedule.elapsed
-    fired: dict[str, list[int]] = {}
-    for emission, tag in run.tagged("again"):
-        fired.setdefault(tag, []).append(emission.step)
+    fired = grouped((tag, emission.step) for emission, tag in run.tagged("again"))
 
     def asked(which: str, tag: str, since: int, least: int) -> Iterator[Finding]:
         if max(elapsed.values()) - elapsed[since] >= least:
-            times = len(fired.get(tag, ()))
-            yield times == 1 or f"the {which} timer of {tag.rstrip('+')} fired {times} times"
+            yield once(f"the {which} timer of {tag.rstrip('+')} fired", len(fired.get(tag, ())))
 
     for arrival in run.arrivals:
         name = arrival.event.id

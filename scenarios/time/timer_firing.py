@@ -15,7 +15,8 @@ from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
 from conformance.model.scenario import Domain, Finding, Guarantees, Observation, Scenario, promise
 from conformance.model.schedule import Arrival, Event
 from conformance.scenarios.documents import BEAM_GUIDE, IN_TIMESTAMP_ORDER, ONCE_PER_TIMER, WITHOUT_RECORDS
-from conformance.scenarios.shared import DRIVEN, survives
+from conformance.scenarios.shared import DRIVEN, once, reached, survives
+from conformance.support.grouping import grouped
 
 PAUSE = 4_000
 LONG_AGO = 100_000
@@ -121,10 +122,11 @@ def in_order_of_time(run: Observation) -> Iterator[Finding]:
     came = handled(run)
     expected = {(a.event.key, tag): came[a.event.id] for a, tag, _ in lasting(run) if a.event.id in came}
     settled = {advance.id for advance in run.case.schedule.advances if not advance.coalesced}
-    fired: dict[tuple[str, int], list[int]] = {}
-    for emission, tag in run.tagged("fired"):
-        if emission.step in settled and expected.get((emission.key, tag), emission.step) < emission.step:
-            fired.setdefault((emission.key, emission.step), []).append(emission.value["time"])
+    fired = grouped(
+        ((e.key, e.step), e.value["time"])
+        for e, tag in run.tagged("fired")
+        if e.step in settled and expected.get((e.key, tag), e.step) < e.step
+    )
     for (key, step), times in fired.items():
         if len(set(times)) > 1:
             yield times == sorted(times) or f"the timers of key {key} that fired in step {step} are for {times}"
@@ -143,8 +145,8 @@ def of_one_instant_all_fire(run: Observation) -> Iterator[Finding]:
 def passed_fires_once(run: Observation) -> Iterator[Finding]:
     for arrival in run.arrivals:
         if arrival.event.value == "long ago":
-            times = len(firings(run, arrival.event.key, arrival.event.id))
-            yield times == 1 or f"the timer of {arrival.event.id}, for {LONG_AGO} ms before it, fired {times} times"
+            fired = firings(run, arrival.event.key, arrival.event.id)
+            yield once(f"the timer of {arrival.event.id}, for {LONG_AGO} ms before it, fired", len(fired))
 
 
 @of_passed("a timer set for a time that has passed fires by the next advance", needs=DRIVEN)
@@ -172,11 +174,8 @@ def at_the_watermark_fires(run: Observation) -> Iterator[Finding]:
             arrival.event.value == "just before"
             and arrival.watermark == arrival.settled == arrival.event.event_time - 1
         ):
-            times = len(firings(run, arrival.event.key, arrival.event.id))
-            yield (
-                times == 1
-                or f"the timer of {arrival.event.id}, set at the watermark for that time, fired {times} times"
-            )
+            fired = firings(run, arrival.event.key, arrival.event.id)
+            yield once(f"the timer of {arrival.event.id}, set at the watermark for that time, fired", len(fired))
 
 
 @of_ahead("a timer fires when the watermark comes exactly to its time", needs=DRIVEN)
@@ -207,8 +206,8 @@ def shared(run: Observation) -> Iterator[tuple[str, int, int]]:
 def set_again_fires_once(run: Observation) -> Iterator[Finding]:
     for key, time, often in shared(run):
         if often > 1:
-            times = len(firings(run, key, SHARED))
-            yield times == 1 or f"the timer of key {key} that was set {often} times for {time} fired {times} times"
+            fired = firings(run, key, SHARED)
+            yield once(f"the timer of key {key} that was set {often} times for {time} fired", len(fired))
 
 
 @of_ahead("keys have timers of their own")
@@ -217,8 +216,8 @@ def keys_have_timers_of_their_own(run: Observation) -> Iterator[Finding]:
     found = list(shared(run))
     if len(found) > 1:
         for key, time, _ in found:
-            times = len(firings(run, key, SHARED))
-            yield times == 1 or f"the timer of key {key} for {time}, whose tag other keys use too, fired {times} times"
+            fired = firings(run, key, SHARED)
+            yield once(f"the timer of key {key} for {time}, whose tag other keys use too, fired", len(fired))
 
 
 @of_ahead("a timer deleted by its tag does not fire")
@@ -229,8 +228,7 @@ def deleted_does_not_fire(run: Observation) -> Iterator[Finding]:
         for number, emission in enumerate(emissions):
             if tag := emission.value.get("deleted"):
                 time = timers_of(arrivals[tag.partition("/")[0]].event)[tag]
-                reached = max(a.watermark for a in run.case.schedule.advances if a.id <= emission.step)
-                if time > reached:
+                if time > reached(run, emission.step):
                     fired = [e.step for e in emissions[number:] if e.value.get("fired") == tag]
                     yield (
                         not fired
@@ -243,8 +241,8 @@ def deleted_does_not_fire(run: Observation) -> Iterator[Finding]:
 def deleting_leaves_the_others(run: Observation) -> Iterator[Finding]:
     for arrival in run.arrivals:
         if arrival.event.value == "two, one deleted":
-            times = len(firings(run, arrival.event.key, f"{arrival.event.id}/kept"))
-            yield times == 1 or f"{arrival.event.id} deleted one of two timers, and the other fired {times} times"
+            fired = firings(run, arrival.event.key, f"{arrival.event.id}/kept")
+            yield once(f"{arrival.event.id} deleted one of two timers, and the other fired", len(fired))
 
 
 @of_ahead("a timer's callback sees the state written before")

@@ -7,7 +7,7 @@ of ``typed_key_samples``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from conformance.model.equivalence import Equivalence
 from conformance.model.keys import TypedKey
@@ -31,6 +31,7 @@ from conformance.model.types import (
     shown,
 )
 from conformance.model.values import canonical
+from conformance.scenarios.shared import Predicate, each_once, once
 from conformance.scenarios.typed.typed_key_samples import (
     BESIDE_NULLS,
     FORMS,
@@ -76,7 +77,6 @@ class WithTimers(ByKey):
         emit({"fired": timer.tag, "key": shown(timer.key), "had": state.had.get()})
 
 
-Predicate = Callable[[Observation], Iterator[Finding]]
 Had = tuple[Emission, str, str, list[str]]
 """(emission, the element or the timer's element, its key, the elements that were in the bag)."""
 
@@ -211,15 +211,11 @@ def a_form_is_handed(run: Observation) -> Iterator[Finding]:
         yield told in wanted or f"{element} of the key {name} was handed {canonical(told)[:80]}"
 
 
-@of_values("each element of a typed key is answered once")
-@of_timers("each element of a typed key that sets a timer is answered once")
-@of_nulls("each element of a null key is answered once")
-@of_forms("each element of a key of two forms is answered once")
-def answered_once(run: Observation) -> Iterator[Finding]:
-    for arrival in run.on_time:
-        event = arrival.event
-        times = sum(told == event.id for _, told in run.tagged("id"))
-        yield times == 1 or f"{event.id} of the key {event.key!r} is answered {times} times"
+answered_once = each_once("id", "of the key {key!r} is answered {} times")
+of_values("each element of a typed key is answered once")(answered_once)
+of_timers("each element of a typed key that sets a timer is answered once")(answered_once)
+of_nulls("each element of a null key is answered once")(answered_once)
+of_forms("each element of a key of two forms is answered once")(answered_once)
 
 
 @of_timers("each timer of a typed key fires once")
@@ -229,8 +225,7 @@ def fires_once(run: Observation) -> Iterator[Finding]:
     for arrival in run.on_time:
         event = arrival.event
         if run.case.schedule.due(event.event_time + PAUSE) is not None:
-            times = fired.count(event.id)
-            yield times == 1 or f"the timer that {event.id} of the key {event.key!r} set fired {times} times"
+            yield once(f"the timer that {event.id} of the key {event.key!r} set fired", fired.count(event.id))
 
 
 def mixed(families: Families, parts: int) -> Families:
