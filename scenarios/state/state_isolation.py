@@ -208,9 +208,5 @@ SCENARIO = Scenario(
         ),
         "with timers": promise((INTERLEAVE, *BUNDLINGS, *RECOVERIES, *RENAMINGS), Equivalence.SAME_MULTISET),
     },
-    guarantees=(
-        *of_keys,
-        *of_windows,
-        *of_timers,
-    ),
+    guarantees=(*of_keys, *of_windows, *of_timers),
 )

@@ -75,7 +75,6 @@ def past_its_end(arrival: Arrival) -> bool:
 
 of_batches = Guarantees("batches")
 
-
 in_exactly_one_batch = of_batches("every on-time element is in exactly one batch")(
     each_once("batch", "is in batches {} times")
 )

@@ -59,7 +59,6 @@ class ClickTrail(Program):
 
 of_trails = Guarantees("trails")
 
-
 in_one_trail = of_trails("every on-time click is in one trail")(each_once("trail", "is in trails {} times"))
 
 

@@ -153,8 +153,5 @@ SCENARIO = Scenario(
         "per window": promise(REORDERINGS, Equivalence.SAME_UP_TO_RELABELLING)
         | promise((*BUNDLINGS, *WATERMARKINGS, *RECOVERIES, *RENAMINGS), Equivalence.SAME_MULTISET),
     },
-    guarantees=(
-        *of_global,
-        *of_windows,
-    ),
+    guarantees=(*of_global, *of_windows),
 )

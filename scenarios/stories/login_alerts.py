@@ -88,7 +88,6 @@ def taken(run: Observation) -> Iterator[Taken]:
 
 of_alerts = Guarantees("alerts")
 
-
 every_login_is_checked_once = of_alerts("every login is checked once")(each_once("login", "was checked {} times"))
 
 

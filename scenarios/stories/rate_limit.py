@@ -42,7 +42,6 @@ WINDOWED = frozenset({Feature.FIXED_WINDOWS})
 
 of_calls = Guarantees("calls")
 
-
 every_call_gets_one_answer = of_calls("every call gets one answer")(each_once("call", "got {} answers"))
 
 

@@ -103,7 +103,6 @@ def _distance(pair: tuple[Arrival, Arrival]) -> int:
 
 of_sessions = Guarantees("sessions")
 
-
 every_event_is_in_one_session = of_sessions("every on-time event is in exactly one session")(
     each_once("ids", "is in {} sessions")
 )

@@ -243,9 +243,5 @@ SCENARIO = Scenario(
             (*REORDERINGS, *BUNDLINGS, *WATERMARKINGS, *RECOVERIES, *RENAMINGS), Equivalence.SAME_MULTISET
         ),
     },
-    guarantees=(
-        *of_moved,
-        *of_chain,
-        *of_relay,
-    ),
+    guarantees=(*of_moved, *of_chain, *of_relay),
 )

@@ -193,11 +193,5 @@ SCENARIO = Scenario(
         "windows": promise(STABLE, Equivalence.SAME_MULTISET),
         "late in windows": promise((*REORDERINGS, *BUNDLINGS, *RECOVERIES, *RENAMINGS), Equivalence.SAME_MULTISET),
     },
-    guarantees=(
-        *of_elements,
-        *of_timers,
-        *of_moved,
-        *of_windows,
-        *of_late_in_windows,
-    ),
+    guarantees=(*of_elements, *of_timers, *of_moved, *of_windows, *of_late_in_windows),
 )
