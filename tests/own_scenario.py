@@ -7,7 +7,7 @@ def echo(name):
 
 
 SOURCE = """
-from conformance.model import Domain, Guarantee, Program, Scenario
+from conformance.model import Domain, Guarantees, Program, Scenario
 
 
 class Echo(Program):
@@ -15,6 +15,10 @@ class Echo(Program):
         emit({"heard": event.id})
 
 
+of_echo = Guarantees("echo")
+
+
+@of_echo("an element comes out again")
 def comes_out(run):
     for arrival in run.on_time:
         yield arrival.event.id in {v["heard"] for v in run.values("heard")} or f"{arrival.event.id} is lost"
@@ -25,6 +29,6 @@ SCENARIO = Scenario(
     summary="Say it again.",
     programs={"echo": Echo()},
     domain={"echo": Domain(offsets=(1, 500))},
-    guarantees=(Guarantee("an element comes out again", "echo", comes_out),),
+    guarantees=tuple(of_echo),
 )
 """

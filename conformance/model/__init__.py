@@ -14,7 +14,7 @@ from conformance.model.lateness import Lateness, LatenessProfile
 from conformance.model.plan import PlanTwin
 from conformance.model.program import Cell, EngineFault, FixedWindows, GlobalWindow, JobKind, Program
 from conformance.model.runs import Pack, PackRun, ProgramCount, StepCount
-from conformance.model.scenario import Domain, Guarantee, Observation, Scenario, Source, promise
+from conformance.model.scenario import Domain, Guarantee, Guarantees, Observation, Scenario, Source, promise
 from conformance.model.schedule import (
     Advance,
     Arrival,
@@ -59,6 +59,7 @@ __all__ = [
     "FixedWindows",
     "GlobalWindow",
     "Guarantee",
+    "Guarantees",
     "InvalidSchedule",
     "JobKind",
     "Json",

@@ -30,6 +30,8 @@ T = TypeVar("T")
 Finding = bool | str
 """True: the claim stood. A sentence: the claim failed, in this way."""
 
+Predicate = TypeVar("Predicate", bound="Callable[[Observation], Iterator[Finding]]")
+
 
 @cache
 def slug(text: str) -> str:
@@ -189,6 +191,34 @@ class Guarantee:
     def is_opposite(self) -> bool:
         """Whether this is the opposite of another guarantee."""
         return isinstance(self.predicate, partial) and self.predicate.func is _contrary
+
+
+class Guarantees(list[Guarantee]):
+    """The guarantees of one program, in the order in which a module states them.
+
+    A claim stands above the predicate that decides it, and a predicate may have several claims::
+
+        of_maximum = Guarantees("maximum")
+
+
+        @of_maximum("the maximum never falls")
+        def never_falls(run: Observation) -> Iterator[Finding]: ...
+
+    ``given`` are fields of a guarantee. What ``Guarantees`` is given goes for each claim that is given nothing else.
+    """
+
+    def __init__(self, program: str, **given: Any) -> None:
+        super().__init__()
+        self._of = partial(Guarantee, program=program, **given)
+
+    def __call__(self, claim: str, **given: Any) -> Callable[[Predicate], Predicate]:
+        """Adds the guarantee that has the decorated predicate. The predicate stays as it is."""
+
+        def stated(predicate: Predicate) -> Predicate:
+            self.append(self._of(claim=claim, predicate=predicate, **given))
+            return predicate
+
+        return stated
 
 
 def opposite_of(guarantee: str) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from conformance.model.equivalence import Equivalence
 from conformance.model.perturbation import RECOVERIES, RENAMINGS
 from conformance.model.program import Cell, Emit, Program, State, Timers
-from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
+from conformance.model.scenario import Domain, Finding, Guarantees, Observation, Scenario, promise
 from conformance.model.schedule import Event
 
 
@@ -23,12 +23,17 @@ class RunningMaximum(Program):
         emit({"of": event.id, "highest": highest})
 
 
+of_maximum = Guarantees("maximum")
+
+
+@of_maximum("the maximum never falls")
 def never_falls(run: Observation) -> Iterator[Finding]:
     for key in run.arrivals_by_key:
         seen = [emission.value["highest"] for emission in run.of_key(key)]
         yield seen == sorted(seen) or f"the maximum of key {key} fell: {seen}"
 
 
+@of_maximum("every element on time is answered")
 def answers_every_element(run: Observation) -> Iterator[Finding]:
     answered = {value["of"] for value in run.values("of")}
     for arrival in run.on_time:
@@ -40,9 +45,6 @@ SCENARIO = Scenario(
     summary="Emit the highest value of each key so far.",
     programs={"maximum": RunningMaximum()},
     domain={"maximum": Domain(offsets=(1, 500), values=(1, 2, 3))},
-    guarantees=(
-        Guarantee("the maximum never falls", "maximum", never_falls),
-        Guarantee("every element on time is answered", "maximum", answers_every_element),
-    ),
+    guarantees=tuple(of_maximum),
     stable_under={"maximum": promise([*RENAMINGS, *RECOVERIES], Equivalence.IDENTICAL)},
 )

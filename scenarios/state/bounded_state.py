@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from conformance.model.feature import Feature
 from conformance.model.perturbation import RECOVERIES
 from conformance.model.program import Cell, Emit, JobKind, Program, State, Timer, Timers
-from conformance.model.scenario import OURS, Domain, Finding, Guarantee, Observation, Scenario, Source
+from conformance.model.scenario import Domain, Finding, Guarantee, Guarantees, Observation, Scenario, Source
 from conformance.model.schedule import Event
 from conformance.scenarios.stories.dedup_within_watermark import HORIZON, Deduplicate
 from conformance.scenarios.stories.session_timeout import GAP, SessionTimeout
@@ -98,6 +98,17 @@ def entries(run: Observation, key: str) -> list[str]:
     return [f"{e.value['cell']}: {e.value['stored']}" for e in run.of_key(key) if "cell" in (e.value or {})]
 
 
+READABLE = frozenset({Feature.INSPECTION})
+
+of_dedup, of_remembered, of_windows, of_sessions, of_join = (
+    Guarantees(program, needs=READABLE) for program in ("dedup", "remembered", "windows", "sessions", "join")
+)
+
+
+@of_dedup("nothing of an id is stored when the watermark has passed its horizon")
+@of_windows("nothing of a window is stored when the watermark has passed its end", source=AGGREGATES)
+@of_sessions("nothing of a session is stored when it has closed")
+@of_join("no row is stored when the watermark has passed the times of its partners")
 def gone(run: Observation) -> Iterator[Finding]:
     """Exercised by a key that had elements on time."""
     for key in sorted({arrival.event.key for arrival in run.on_time}):
@@ -105,6 +116,7 @@ def gone(run: Observation) -> Iterator[Finding]:
         yield not found or f"the key {key!r} is stored for ever: {found[0]}"
 
 
+@of_remembered("an id is stored while it is remembered")
 def kept(run: Observation) -> Iterator[Finding]:
     """Exercised by an id that was accepted: its entry is found, once."""
     for emission, first in run.tagged("accepted"):
@@ -122,12 +134,6 @@ IDS = Domain((1, 500, HORIZON - 1, HORIZON, HORIZON + 1), keys=3)
 WINDOWS = Domain((1, WINDOW.size - 1, WINDOW.size, WINDOW.size + 1), keys=3)
 SESSIONS = Domain((1, GAP - 1, GAP, GAP + 1), keys=3)
 ROWS = Domain((1, BOUND - 1, BOUND, BOUND + 1), keys=3, values=(LEFT, RIGHT))
-
-READABLE = frozenset({Feature.INSPECTION})
-
-
-def _bounded(claim: str, program: str, source: Source = OURS) -> Guarantee:
-    return Guarantee(claim, program, gone, source=source, needs=READABLE)
 
 
 SCENARIO = Scenario(
@@ -157,17 +163,17 @@ SCENARIO = Scenario(
     },
     planned=False,
     guarantees=(
-        _bounded("nothing of an id is stored when the watermark has passed its horizon", "dedup"),
-        Guarantee("an id is stored while it is remembered", "remembered", kept, needs=READABLE),
+        *of_dedup,
+        *of_remembered,
         Guarantee(
             "what is remembered is stored after a restart or a failure",
             "remembered",
             same_under=RECOVERIES,
             needs=READABLE,
         ),
-        _bounded("nothing of a window is stored when the watermark has passed its end", "windows", AGGREGATES),
-        _bounded("nothing of a session is stored when it has closed", "sessions"),
-        _bounded("no row is stored when the watermark has passed the times of its partners", "join"),
+        *of_windows,
+        *of_sessions,
+        *of_join,
         *(
             Guarantee(f"the reported number of stored {what} is what a reader finds", program, reported)
             for what, program in {

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from conformance.model.equivalence import Equivalence
 from conformance.model.perturbation import INTERLEAVE, MERGE, RECOVERIES, RENAME, SPLIT
 from conformance.model.program import Cell, Emit, JobKind, Program, State, Timers
-from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
+from conformance.model.scenario import Domain, Finding, Guarantees, Observation, Scenario, promise
 from conformance.model.schedule import Event
 from conformance.model.values import Json, canonical
 from conformance.scenarios.state.initial_state import STARTS
@@ -55,24 +55,15 @@ def comes_back(begun: bool) -> Callable[[Observation], Iterator[Finding]]:
     return predicate
 
 
+of_begun = Guarantees("begun", needs=STARTS)
+of_begun("a value, a list and a map that a key starts with are read as they were given")(comes_back(True))
+of_begun("a value, a list and a map of a key without initial state start empty")(comes_back(False))
+
 SCENARIO = Scenario(
     name="kinds of initial state",
     summary="A job begins with a value, a list and a map for some keys; emit what elements read of them.",
     programs={"begun": Begun()},
     domain={"begun": Domain(offsets=(1, 500, 20_000), values=(None, 0, "", 1.5, "\u00e9", *CONTAINERS))},
     stable_under={"begun": promise((INTERLEAVE, SPLIT, MERGE, *RECOVERIES, RENAME), Equivalence.IDENTICAL)},
-    guarantees=(
-        Guarantee(
-            "a value, a list and a map that a key starts with are read as they were given",
-            "begun",
-            comes_back(True),
-            needs=STARTS,
-        ),
-        Guarantee(
-            "a value, a list and a map of a key without initial state start empty",
-            "begun",
-            comes_back(False),
-            needs=STARTS,
-        ),
-    ),
+    guarantees=tuple(of_begun),
 )

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from conformance.model.equivalence import Equivalence
 from conformance.model.perturbation import BUNDLINGS, INTERLEAVE, RECOVERIES, RENAMINGS, WATERMARKINGS
 from conformance.model.program import Cell, Emit, Program, State, Timers
-from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
+from conformance.model.scenario import Domain, Finding, Guarantees, Observation, Scenario, promise
 from conformance.model.schedule import Event
 
 
@@ -25,6 +25,10 @@ class WhatTheKeyHolds(Program):
         emit(state.held.get())
 
 
+of_holds = Guarantees("holds")
+
+
+@of_holds("a key that is only cleared puts out nulls")
 def a_key_that_is_only_cleared_puts_out_nulls(run: Observation) -> Iterator[Finding]:
     """How many is left open, for an API with one output a call."""
     for key, arrivals in run.arrivals_by_key.items():
@@ -44,11 +48,5 @@ SCENARIO = Scenario(
     stable_under={
         "holds": promise((INTERLEAVE, *BUNDLINGS, *WATERMARKINGS, *RECOVERIES, *RENAMINGS), Equivalence.IDENTICAL)
     },
-    guarantees=(
-        Guarantee(
-            "a key that is only cleared puts out nulls",
-            "holds",
-            a_key_that_is_only_cleared_puts_out_nulls,
-        ),
-    ),
+    guarantees=tuple(of_holds),
 )

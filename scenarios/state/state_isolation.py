@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from conformance.model.equivalence import Equivalence
 from conformance.model.perturbation import BUNDLINGS, INTERLEAVE, RECOVERIES, RENAMINGS, WATERMARKINGS
 from conformance.model.program import Cell, Emit, FixedWindows, Program, State, Timer, Timers
-from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
+from conformance.model.scenario import Domain, Finding, Guarantees, Observation, Scenario, promise
 from conformance.model.schedule import Event
 from conformance.model.trace import Emission
 from conformance.model.values import spelled
@@ -106,18 +106,27 @@ def sees_only(run: Observation, *, alike: bool, long: bool = False) -> Iterator[
             )
 
 
+of_keys = Guarantees("by key")
+of_windows = Guarantees("by window")
+of_timers = Guarantees("with timers")
+
+
+@of_keys("a key sees only its own elements", source=OWN_KEY)
 def a_key_sees_only_its_own(run: Observation) -> Iterator[Finding]:
     return sees_only(run, alike=False)
 
 
+@of_keys("keys that look alike are kept apart")
 def keys_that_look_alike_are_kept_apart(run: Observation) -> Iterator[Finding]:
     return sees_only(run, alike=True)
 
 
+@of_keys("very long keys that differ at their end are kept apart")
 def long_keys_are_kept_apart(run: Observation) -> Iterator[Finding]:
     return sees_only(run, alike=True, long=True)
 
 
+@of_keys("a key sees all of its own elements", source=SCOPED)
 def a_key_sees_all_of_its_own(run: Observation) -> Iterator[Finding]:
     for key, emissions in run.told.items():
         had: list[str] = []
@@ -131,6 +140,7 @@ def a_key_sees_all_of_its_own(run: Observation) -> Iterator[Finding]:
                 )
 
 
+@of_keys("an empty key is a key")
 def an_empty_key_is_a_key(run: Observation) -> Iterator[Finding]:
     """Asked of each bundle, because some APIs emit one row for all elements of a key in a bundle."""
     found = {emission.value["id"]: others for emission, key, others in found_in_state(run) if emission.key == key == ""}
@@ -143,6 +153,7 @@ def an_empty_key_is_a_key(run: Observation) -> Iterator[Finding]:
             yield not found[name] or f"{name} of the empty key found elements of other keys"
 
 
+@of_keys("a key comes back as it went in")
 def a_key_comes_back_as_it_went_in(run: Observation) -> Iterator[Finding]:
     owner = owners(run)
     for emission, name in run.tagged("id"):
@@ -150,6 +161,7 @@ def a_key_comes_back_as_it_went_in(run: Observation) -> Iterator[Finding]:
         yield emission.key == key or f"{name} of key {spelled(key)} came out under key {spelled(emission.key)}"
 
 
+@of_windows("state of one window is not seen in another", source=SCOPED)
 def a_window_sees_only_its_own(run: Observation) -> Iterator[Finding]:
     """Exercised where the key has elements in other windows."""
     windows = {arrival.event.id: WINDOW.start(arrival.event.event_time) for arrival in run.arrivals}
@@ -164,6 +176,7 @@ def a_window_sees_only_its_own(run: Observation) -> Iterator[Finding]:
             )
 
 
+@of_timers("a timer has the state of its own key")
 def a_timer_has_the_state_of_its_key(run: Observation) -> Iterator[Finding]:
     if len(run.arrivals_by_key) > 1:
         for emission, key, others in found_in_state(run, of="fired"):
@@ -195,14 +208,5 @@ SCENARIO = Scenario(
         ),
         "with timers": promise((INTERLEAVE, *BUNDLINGS, *RECOVERIES, *RENAMINGS), Equivalence.SAME_MULTISET),
     },
-    guarantees=(
-        Guarantee("a key sees only its own elements", "by key", a_key_sees_only_its_own, source=OWN_KEY),
-        Guarantee("a key sees all of its own elements", "by key", a_key_sees_all_of_its_own, source=SCOPED),
-        Guarantee("keys that look alike are kept apart", "by key", keys_that_look_alike_are_kept_apart),
-        Guarantee("very long keys that differ at their end are kept apart", "by key", long_keys_are_kept_apart),
-        Guarantee("an empty key is a key", "by key", an_empty_key_is_a_key),
-        Guarantee("a key comes back as it went in", "by key", a_key_comes_back_as_it_went_in),
-        Guarantee("state of one window is not seen in another", "by window", a_window_sees_only_its_own, source=SCOPED),
-        Guarantee("a timer has the state of its own key", "with timers", a_timer_has_the_state_of_its_key),
-    ),
+    guarantees=(*of_keys, *of_windows, *of_timers),
 )

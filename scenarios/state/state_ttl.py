@@ -16,12 +16,12 @@ from conformance.model.equivalence import Equivalence
 from conformance.model.feature import Feature
 from conformance.model.perturbation import INTERLEAVE, RECOVERIES, RENAME
 from conformance.model.program import Cell, Emit, Program, State, Timers
-from conformance.model.scenario import Domain, Finding, Observation, Scenario, promise
+from conformance.model.scenario import Domain, Finding, Guarantees, Observation, Scenario, promise
 from conformance.model.schedule import SLACK, Event
 from conformance.model.trace import Emission
 from conformance.model.values import Json
 from conformance.scenarios.documents import DATABRICKS
-from conformance.scenarios.shared import Predicate, about
+from conformance.scenarios.shared import Predicate
 
 TTL = 14_000
 """One wait (8 s) + SLACK, which is shorter than two waits: a write is alive after one wait and expired after two."""
@@ -32,8 +32,6 @@ RESET = DATABRICKS.says("is not reset if a source key … is processed without u
 EACH = DATABRICKS.says("Each value in a list has its own TTL")
 PUT = DATABRICKS.says("Only the put operation is considered an update for resetting TTL")
 ENTRIES = DATABRICKS.says("TTL applies independently to each key-value pair in a map")
-
-TTLS = frozenset({Feature.TTL})
 
 
 class ValueWithTtl(Program):
@@ -75,6 +73,14 @@ class MapWithTtl(Program):
         found = {name: state.cell.get(name) for name in "xy"}
         emit({"did": event.value, "of": event.id, "read": dict(state.cell.items()), "found": found})
 
+
+OPERATIONS = {
+    "value": ("write", "read"),
+    "list": ("append", "append", "put", "read"),
+    "map": ("put x", "put x", "put y", "read"),
+}
+
+of_value, of_list, of_map = (Guarantees(program, needs=frozenset({Feature.TTL})) for program in OPERATIONS)
 
 Operations = list[Emission]
 """The operations on the cell of a key, in the order in which the engine did them."""
@@ -199,11 +205,17 @@ def after_an_expiry(look: Look) -> bool:
     return look.there and look.before is not None and gone(look.run, look.before, look.written)
 
 
-a_value_is_there = asks(values, lambda look: look.there)
-a_value_is_gone = asks(values, lambda look: look.gone)
-a_write_begins_anew = asks(values, anew, " again")
-a_read_does_not_prolong_a_value = does_not_prolong(values, "read", ", and it was read meanwhile")
-an_expired_value_is_written_again = asks(values, after_an_expiry, " what had expired")
+a_value_is_there = of_value("a value is there until its TTL has passed")(asks(values, lambda look: look.there))
+a_value_is_gone = of_value("a value is gone when its TTL has passed", source=EVICTED)(
+    asks(values, lambda look: look.gone)
+)
+a_write_begins_anew = of_value("a write begins the TTL of a value anew", source=RESET)(asks(values, anew, " again"))
+a_read_does_not_prolong_a_value = of_value("a read does not prolong the TTL of a value", source=RESET)(
+    does_not_prolong(values, "read", ", and it was read meanwhile")
+)
+an_expired_value_is_written_again = of_value("an expired value can be written again")(
+    asks(values, after_an_expiry, " what had expired")
+)
 
 
 # A list
@@ -236,10 +248,18 @@ def last_written(run: Observation, appended: Emission, puts: Operations) -> Emis
     return last
 
 
-an_element_is_there = asks(elements, lambda look: look.there)
-an_element_is_gone = asks(elements, lambda look: look.gone)
-an_append_does_not_prolong_others = does_not_prolong(elements, "append", ", and others were appended meanwhile")
-a_put_begins_anew = asks(elements, lambda look: look.gone_without_it, " again")
+an_element_is_there = of_list("an element of a list is there until its TTL has passed")(
+    asks(elements, lambda look: look.there)
+)
+an_element_is_gone = of_list("an element of a list is gone when its TTL has passed", source=EACH)(
+    asks(elements, lambda look: look.gone)
+)
+an_append_does_not_prolong_others = of_list("an append does not prolong the TTL of other elements", source=EACH)(
+    does_not_prolong(elements, "append", ", and others were appended meanwhile")
+)
+a_put_begins_anew = of_list("a put begins the TTL of a whole list anew", source=PUT)(
+    asks(elements, lambda look: look.gone_without_it, " again")
+)
 
 
 # A map
@@ -257,13 +277,24 @@ def entries(run: Observation) -> Iterator[Look]:
                 yield Look(read, run, done, put, before, found, (last, last), (None, None), f" the entry {name}", told)
 
 
-an_entry_is_there = asks(entries, lambda look: look.there)
-an_entry_is_gone = asks(entries, lambda look: look.gone)
-a_put_to_an_entry_begins_anew = asks(entries, anew, " again")
-a_put_does_not_prolong_another_entry = does_not_prolong(entries, "put", ", and another was put meanwhile")
-a_read_does_not_prolong_an_entry = does_not_prolong(entries, "read", ", and the map was read meanwhile")
+an_entry_is_there = of_map("an entry of a map is there until its TTL has passed")(
+    asks(entries, lambda look: look.there)
+)
+an_entry_is_gone = of_map("an entry of a map is gone when its TTL has passed", source=ENTRIES)(
+    asks(entries, lambda look: look.gone)
+)
+a_put_to_an_entry_begins_anew = of_map("a put begins the TTL of its entry anew", source=ENTRIES)(
+    asks(entries, anew, " again")
+)
+a_put_does_not_prolong_another_entry = of_map("a put does not prolong the TTL of another entry", source=ENTRIES)(
+    does_not_prolong(entries, "put", ", and another was put meanwhile")
+)
+a_read_does_not_prolong_an_entry = of_map("a read does not prolong the TTL of an entry")(
+    does_not_prolong(entries, "read", ", and the map was read meanwhile")
+)
 
 
+@of_value("nothing comes out when a TTL has passed", source=SILENT)
 def nothing_comes_out_of_an_expiry(run: Observation) -> Iterator[Finding]:
     """Exercised where a whole TTL passes after the key's last event."""
     for key, arrivals in run.arrivals_by_key.items():
@@ -271,14 +302,6 @@ def nothing_comes_out_of_an_expiry(run: Observation) -> Iterator[Finding]:
         if found and max(elapsed.values()) - elapsed[arrivals[-1].step] >= TTL:
             yield len(found) <= len(arrivals) or f"{len(found)} outputs of key {key} came of {len(arrivals)} events"
 
-
-OPERATIONS = {
-    "value": ("write", "read"),
-    "list": ("append", "append", "put", "read"),
-    "map": ("put x", "put x", "put y", "read"),
-}
-
-of_value, of_list, of_map = (about(program, TTLS) for program in OPERATIONS)
 
 SCENARIO = Scenario(
     name="state TTL",
@@ -289,21 +312,5 @@ SCENARIO = Scenario(
         for program, values in OPERATIONS.items()
     },
     stable_under={program: promise((INTERLEAVE, *RECOVERIES, RENAME), Equivalence.IDENTICAL) for program in OPERATIONS},
-    guarantees=(
-        of_value("a value is there until its TTL has passed", a_value_is_there),
-        of_value("a value is gone when its TTL has passed", a_value_is_gone, source=EVICTED),
-        of_value("a write begins the TTL of a value anew", a_write_begins_anew, source=RESET),
-        of_value("a read does not prolong the TTL of a value", a_read_does_not_prolong_a_value, source=RESET),
-        of_value("an expired value can be written again", an_expired_value_is_written_again),
-        of_value("nothing comes out when a TTL has passed", nothing_comes_out_of_an_expiry, source=SILENT),
-        of_list("an element of a list is there until its TTL has passed", an_element_is_there),
-        of_list("an element of a list is gone when its TTL has passed", an_element_is_gone, source=EACH),
-        of_list("an append does not prolong the TTL of other elements", an_append_does_not_prolong_others, source=EACH),
-        of_list("a put begins the TTL of a whole list anew", a_put_begins_anew, source=PUT),
-        of_map("an entry of a map is there until its TTL has passed", an_entry_is_there),
-        of_map("an entry of a map is gone when its TTL has passed", an_entry_is_gone, source=ENTRIES),
-        of_map("a put begins the TTL of its entry anew", a_put_to_an_entry_begins_anew, source=ENTRIES),
-        of_map("a put does not prolong the TTL of another entry", a_put_does_not_prolong_another_entry, source=ENTRIES),
-        of_map("a read does not prolong the TTL of an entry", a_read_does_not_prolong_an_entry),
-    ),
+    guarantees=(*of_value, *of_list, *of_map),
 )

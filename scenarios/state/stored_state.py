@@ -12,7 +12,7 @@ from conformance.model.equivalence import Equivalence
 from conformance.model.feature import Feature
 from conformance.model.perturbation import INTERLEAVE, MERGE, RECOVERIES, RENAME, SPLIT
 from conformance.model.program import Cell, Emit, JobKind, Program, State, Timers
-from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
+from conformance.model.scenario import Domain, Finding, Guarantees, Observation, Scenario, Source, promise
 from conformance.model.schedule import Event
 from conformance.model.values import Json
 from conformance.scenarios.shared import survives
@@ -69,12 +69,22 @@ def found(cell: str) -> Callable[[Observation], Iterator[Finding]]:
     return check
 
 
+READABLE = frozenset({Feature.INSPECTION})
+
+of_three_cells = Guarantees("three cells", needs=READABLE)
+of_three_cells("the reader finds a value", source=ENTIRE)(found("value"))
+of_three_cells("the reader finds a bag in its order", source=ENTIRE)(found("bag"))
+of_three_cells("the reader finds the entries of a map", source=ENTIRE)(found("map"))
+
+
+@of_three_cells("the reader finds a cell once")
 def once(run: Observation) -> Iterator[Finding]:
     for key, cell, _, read in compared(run):
         if read:
             yield len(read) == 1 or f"the reader finds the {cell} of key {key} {len(read)} times: {read}"
 
 
+@of_three_cells("the reader finds nothing in a cell that was emptied")
 def gone(run: Observation) -> Iterator[Finding]:
     """Exercised by a cell that held something and is empty at the end."""
     for key, cell, seen, read in compared(run):
@@ -82,14 +92,13 @@ def gone(run: Observation) -> Iterator[Finding]:
             yield not read or f"the {cell} of key {key} is empty, the reader finds {read}"
 
 
+@of_three_cells("the reader finds nothing where nothing was written")
 def never_there(run: Observation) -> Iterator[Finding]:
     """Exercised by a cell that was read and never held anything."""
     for key, cell, seen, read in compared(run):
         if not any(seen):
             yield not read or f"nothing was ever in the {cell} of key {key}, the reader finds {read}"
 
-
-READABLE = frozenset({Feature.INSPECTION})
 
 SCENARIO = Scenario(
     name="stored state",
@@ -103,12 +112,7 @@ SCENARIO = Scenario(
     },
     stable_under={"three cells": promise((INTERLEAVE, SPLIT, MERGE, RENAME, *RECOVERIES), Equivalence.IDENTICAL)},
     guarantees=(
-        Guarantee("the reader finds a value", "three cells", found("value"), source=ENTIRE, needs=READABLE),
-        Guarantee("the reader finds a bag in its order", "three cells", found("bag"), source=ENTIRE, needs=READABLE),
-        Guarantee("the reader finds the entries of a map", "three cells", found("map"), source=ENTIRE, needs=READABLE),
-        Guarantee("the reader finds a cell once", "three cells", once, needs=READABLE),
-        Guarantee("the reader finds nothing in a cell that was emptied", "three cells", gone, needs=READABLE),
-        Guarantee("the reader finds nothing where nothing was written", "three cells", never_there, needs=READABLE),
+        *of_three_cells,
         *survives("the reader finds", "three cells", needs=READABLE),
     ),
 )

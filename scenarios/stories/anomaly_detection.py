@@ -14,11 +14,11 @@ from collections.abc import Iterator
 from conformance.model.equivalence import Equivalence
 from conformance.model.perturbation import BUNDLINGS, INTERLEAVE, RECOVERIES, RENAMINGS, REORDERINGS, UNRELATED_KEY
 from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
-from conformance.model.scenario import Domain, Finding, Observation, Scenario, promise
+from conformance.model.scenario import Domain, Finding, Guarantee, Guarantees, Observation, Scenario, promise
 from conformance.model.schedule import Event
 from conformance.model.trace import Emission
 from conformance.scenarios.documents import BEAM_BLOG
-from conformance.scenarios.shared import about, survives
+from conformance.scenarios.shared import survives
 
 FAR = 10
 """A reading is an anomaly if it is further than this from the mean of the readings before it."""
@@ -59,6 +59,10 @@ def predictions(run: Observation, key: str) -> list[Emission]:
     return [e for e in run.of_key(key) if "anomaly" in e.value]
 
 
+of_predictions = Guarantees("predictions")
+
+
+@of_predictions("the first reading gives a prediction")
 def the_first_reading_gives_a_prediction(run: Observation) -> Iterator[Finding]:
     for key, arrivals in run.arrivals_by_key.items():
         first = {arrival.event.id for arrival in arrivals if arrival.step == arrivals[0].step}
@@ -70,6 +74,7 @@ def the_first_reading_gives_a_prediction(run: Observation) -> Iterator[Finding]:
         )
 
 
+@of_predictions("a prediction is put out only when it changed", source=BEAM_CHANGED)
 def only_when_it_changed(run: Observation) -> Iterator[Finding]:
     for key in run.arrivals_by_key:
         for one, two in itertools.pairwise(e.value for e in predictions(run, key)):
@@ -78,6 +83,7 @@ def only_when_it_changed(run: Observation) -> Iterator[Finding]:
             )
 
 
+@of_predictions("the predictions follow the readings in the order of their delivery")
 def follows_the_readings(run: Observation) -> Iterator[Finding]:
     for key, arrivals in run.arrivals_by_key.items():
         wanted: list[tuple[str, bool]] = []
@@ -89,6 +95,7 @@ def follows_the_readings(run: Observation) -> Iterator[Finding]:
         yield given == wanted or f"the readings of key {key} ask for the predictions {wanted}, it gave {given}"
 
 
+@of_predictions("sensors do not share a model", source=BEAM_KEY)
 def sensors_do_not_share_a_model(run: Observation) -> Iterator[Finding]:
     """Exercised where there are several sensors.
 
@@ -103,6 +110,7 @@ def sensors_do_not_share_a_model(run: Observation) -> Iterator[Finding]:
                 yield first.value["anomaly"] is False or f"the first prediction of key {key} is that of an anomaly"
 
 
+@of_predictions("the last report has every reading")
 def the_last_report_has_all_readings(run: Observation) -> Iterator[Finding]:
     for key, arrivals in run.arrivals_by_key.items():
         readings = [arrival.event.value for arrival in arrivals]
@@ -110,8 +118,6 @@ def the_last_report_has_all_readings(run: Observation) -> Iterator[Finding]:
         wanted = {"total": sum(readings), "number": len(readings)}
         yield reports[-1:] == [wanted] or f"the readings of key {key} are {readings}, its last report is {reports[-1:]}"
 
-
-of_predictions = about("predictions")
 
 SCENARIO = Scenario(
     name="anomaly detection",
@@ -123,16 +129,17 @@ SCENARIO = Scenario(
         | promise((INTERLEAVE, *BUNDLINGS, *RECOVERIES, *RENAMINGS), Equivalence.IDENTICAL)
     },
     guarantees=(
-        of_predictions("the first reading gives a prediction", the_first_reading_gives_a_prediction),
-        of_predictions("a prediction is put out only when it changed", only_when_it_changed, source=BEAM_CHANGED),
-        of_predictions("the predictions follow the readings in the order of their delivery", follows_the_readings),
-        of_predictions("sensors do not share a model", sensors_do_not_share_a_model, source=BEAM_KEY),
-        of_predictions("the last report has every reading", the_last_report_has_all_readings),
-        of_predictions(
-            "the predictions of a sensor ignore other sensors", same_under=(INTERLEAVE, UNRELATED_KEY), source=BEAM_KEY
+        *of_predictions,
+        Guarantee(
+            "the predictions of a sensor ignore other sensors",
+            "predictions",
+            same_under=(INTERLEAVE, UNRELATED_KEY),
+            source=BEAM_KEY,
         ),
-        of_predictions("the last report ignores order", same_under=REORDERINGS, alike=Equivalence.SAME_FINAL_VALUE),
-        of_predictions("predictions ignore bundling", same_under=BUNDLINGS),
+        Guarantee(
+            "the last report ignores order", "predictions", same_under=REORDERINGS, alike=Equivalence.SAME_FINAL_VALUE
+        ),
+        Guarantee("predictions ignore bundling", "predictions", same_under=BUNDLINGS),
         *survives("predictions are", "predictions"),
     ),
 )

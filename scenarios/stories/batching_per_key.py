@@ -8,14 +8,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from conformance.model.equivalence import Equivalence
-from conformance.model.feature import Feature
 from conformance.model.perturbation import BUNDLINGS, INTERLEAVE, RECOVERIES, RENAMINGS
 from conformance.model.program import Cell, Emit, FixedWindows, Program, State, Timer, Timers
-from conformance.model.scenario import Domain, Finding, Observation, Scenario, Source, promise
+from conformance.model.scenario import Domain, Finding, Guarantee, Guarantees, Observation, Scenario, Source, promise
 from conformance.model.schedule import Arrival, Event
 from conformance.model.trace import Emission
 from conformance.scenarios.documents import DROPPED_AS_LATE
-from conformance.scenarios.shared import about, each_once, named, survives, where_the_watermark_moves
+from conformance.scenarios.shared import (
+    DRIVEN,
+    each_once,
+    named,
+    names,
+    of_one_key,
+    survives,
+    where_the_watermark_moves,
+)
 
 WINDOW = FixedWindows(size=10_000)
 
@@ -66,18 +73,20 @@ def past_its_end(arrival: Arrival) -> bool:
     return WINDOW.expiry(arrival.event.event_time) <= arrival.settled
 
 
-def names(batch: list[Arrival]) -> str:
-    return ", ".join(arrival.event.id for arrival in batch)
+of_batches = Guarantees("batches")
+
+in_exactly_one_batch = of_batches("every on-time element is in exactly one batch")(
+    each_once("batch", "is in batches {} times")
+)
 
 
-in_exactly_one_batch = each_once("batch", "is in batches {} times")
-
-
+@of_batches("no batch is larger than the size", source=BEAM_FULL)
 def not_larger_than_the_size(run: Observation) -> Iterator[Finding]:
     for _, batch in named(run, "batch"):
         yield len(batch) <= SIZE or f"{names(batch)} are one batch, the size is {SIZE}"
 
 
+@of_batches("a full batch comes out with its last element", source=BEAM_FULL)
 def a_full_batch_comes_out_at_once(run: Observation) -> Iterator[Finding]:
     for emission, batch in named(run, "batch"):
         if len(batch) == SIZE:
@@ -88,6 +97,7 @@ def a_full_batch_comes_out_at_once(run: Observation) -> Iterator[Finding]:
             )
 
 
+@of_batches("a batch that is not full comes out when its window ends, not before", needs=DRIVEN)
 @where_the_watermark_moves
 def the_rest_comes_out_at_the_end(run: Observation) -> Iterator[Finding]:
     for emission, batch in batches_in_time(run):
@@ -99,6 +109,7 @@ def the_rest_comes_out_at_the_end(run: Observation) -> Iterator[Finding]:
             )
 
 
+@of_batches("at most one batch of a window is not full", source=BEAM_BUNDLES)
 def one_rest_in_a_window(run: Observation) -> Iterator[Finding]:
     """A batch may have elements of several bundles, so at most one batch of a window is not full."""
     rests: dict[tuple[str, int], int] = {}
@@ -110,6 +121,7 @@ def one_rest_in_a_window(run: Observation) -> Iterator[Finding]:
         yield number <= 1 or f"{number} batches of key {key} in the window from {start} are not full"
 
 
+@of_batches("a batch keeps the order of arrival")
 def in_order_of_arrival(run: Observation) -> Iterator[Finding]:
     order = {arrival.event.id: number for number, arrival in enumerate(run.arrivals)}
     for _, batch in named(run, "batch"):
@@ -118,14 +130,12 @@ def in_order_of_arrival(run: Observation) -> Iterator[Finding]:
             yield places == sorted(places) or f"the batch of {names(batch)} is not in the order of their arrival"
 
 
-def keys_do_not_share_a_batch(run: Observation) -> Iterator[Finding]:
-    """Exercised where there are several keys."""
-    if len(run.arrivals_by_key) > 1:
-        for emission, batch in named(run, "batch"):
-            others = [arrival for arrival in batch if arrival.event.key != emission.key]
-            yield not others or f"the batch of {names(batch)} is of key {emission.key}, and {names(others)} is not"
+keys_do_not_share_a_batch = of_batches("keys do not share a batch", source=BEAM_KEYS)(
+    of_one_key("batch", "the batch of")
+)
 
 
+@of_batches("windows do not share a batch", source=BEAM_WINDOWS)
 def windows_do_not_share_a_batch(run: Observation) -> Iterator[Finding]:
     """Exercised where a key has elements in several windows."""
     for key, arrivals in run.arrivals_by_key.items():
@@ -136,6 +146,7 @@ def windows_do_not_share_a_batch(run: Observation) -> Iterator[Finding]:
                     yield len(starts) == 1 or f"{names(batch)} are one batch, their windows are from {starts}"
 
 
+@of_batches("an element past the end of its window is in no batch", source=DROPPED_AS_LATE, needs=DRIVEN)
 def late_elements_are_in_no_batch(run: Observation) -> Iterator[Finding]:
     found = {event for _, ids in run.tagged("batch") for event in ids}
     for arrival in run.arrivals:
@@ -146,10 +157,6 @@ def late_elements_are_in_no_batch(run: Observation) -> Iterator[Finding]:
                 or f"{event.id} is in a batch, its window ended at {WINDOW.expiry(event.event_time)}"
             )
 
-
-DRIVEN = frozenset({Feature.WATERMARK})
-
-of_batches = about("batches")
 
 SCENARIO = Scenario(
     name="batching per key",
@@ -165,25 +172,8 @@ SCENARIO = Scenario(
         "batches": promise((INTERLEAVE, *BUNDLINGS, *RECOVERIES, *RENAMINGS), Equivalence.SAME_MULTISET),
     },
     guarantees=(
-        of_batches("every on-time element is in exactly one batch", in_exactly_one_batch),
-        of_batches("no batch is larger than the size", not_larger_than_the_size, source=BEAM_FULL),
-        of_batches("a full batch comes out with its last element", a_full_batch_comes_out_at_once, source=BEAM_FULL),
-        of_batches(
-            "a batch that is not full comes out when its window ends, not before",
-            the_rest_comes_out_at_the_end,
-            needs=DRIVEN,
-        ),
-        of_batches("at most one batch of a window is not full", one_rest_in_a_window, source=BEAM_BUNDLES),
-        of_batches("a batch keeps the order of arrival", in_order_of_arrival),
-        of_batches("keys do not share a batch", keys_do_not_share_a_batch, source=BEAM_KEYS),
-        of_batches("windows do not share a batch", windows_do_not_share_a_batch, source=BEAM_WINDOWS),
-        of_batches(
-            "an element past the end of its window is in no batch",
-            late_elements_are_in_no_batch,
-            source=DROPPED_AS_LATE,
-            needs=DRIVEN,
-        ),
-        of_batches("batches ignore bundling", same_under=BUNDLINGS, alike=Equivalence.SAME_MULTISET),
+        *of_batches,
+        Guarantee("batches ignore bundling", "batches", same_under=BUNDLINGS, alike=Equivalence.SAME_MULTISET),
         *survives("batches are", "batches", Equivalence.SAME_MULTISET),
     ),
 )

@@ -12,13 +12,21 @@ import itertools
 from collections.abc import Iterator
 
 from conformance.model.equivalence import Equivalence
-from conformance.model.feature import Feature
 from conformance.model.perturbation import BUNDLINGS, RECOVERIES, RENAMINGS, REORDERINGS
 from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
-from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
-from conformance.model.schedule import Arrival, Event
+from conformance.model.scenario import Domain, Finding, Guarantee, Guarantees, Observation, Scenario, promise
+from conformance.model.schedule import Event
 from conformance.scenarios.documents import SCOPED
-from conformance.scenarios.shared import each_once, in_its_step, named, survives, where_the_watermark_moves
+from conformance.scenarios.shared import (
+    DRIVEN,
+    each_once,
+    in_its_step,
+    named,
+    names,
+    of_one_key,
+    survives,
+    where_the_watermark_moves,
+)
 from conformance.scenarios.stories.session_timeout import BEAM_SESSIONS, GAP, SPARK_SESSIONS
 
 
@@ -49,13 +57,12 @@ class ClickTrail(Program):
                 state.clicks.add([time, id])
 
 
-def names(trail: list[Arrival]) -> str:
-    return ", ".join(arrival.event.id for arrival in trail)
+of_trails = Guarantees("trails")
+
+in_one_trail = of_trails("every on-time click is in one trail")(each_once("trail", "is in trails {} times"))
 
 
-in_one_trail = each_once("trail", "is in trails {} times")
-
-
+@of_trails("a trail is in order of event time")
 def in_order_of_event_time(run: Observation) -> Iterator[Finding]:
     """Exercised where a trail has several clicks."""
     for _, trail in named(run, "trail"):
@@ -64,6 +71,7 @@ def in_order_of_event_time(run: Observation) -> Iterator[Finding]:
             yield times == sorted(times) or f"the trail {names(trail)} has the times {times}"
 
 
+@of_trails("a trail has no gap in it as long as the one that ends it", source=BEAM_SESSIONS)
 def no_gap_within_a_trail(run: Observation) -> Iterator[Finding]:
     for _, trail in named(run, "trail"):
         in_time = sorted(trail, key=lambda arrival: arrival.event.event_time)
@@ -72,6 +80,7 @@ def no_gap_within_a_trail(run: Observation) -> Iterator[Finding]:
             yield gap < GAP or f"{one.event.id} and {two.event.id}, next to each other in a trail, are {gap} ms apart"
 
 
+@of_trails("clicks closer than the gap share a trail")
 def closer_than_the_gap_share_a_trail(run: Observation) -> Iterator[Finding]:
     found = {arrival.event.id: number for number, (_, trail) in enumerate(named(run, "trail")) for arrival in trail}
     for arrivals in run.arrivals_by_key.values():
@@ -82,6 +91,11 @@ def closer_than_the_gap_share_a_trail(run: Observation) -> Iterator[Finding]:
                 yield together or f"{one.id} and {two.id}, {gap} ms apart, share no trail"
 
 
+@of_trails(
+    "a trail comes out when the watermark passes its last click plus the gap, not before",
+    source=SPARK_SESSIONS,
+    needs=DRIVEN,
+)
 @where_the_watermark_moves
 def comes_out_when_the_session_has_ended(run: Observation) -> Iterator[Finding]:
     for emission, trail in named(run, "trail"):
@@ -89,12 +103,7 @@ def comes_out_when_the_session_has_ended(run: Observation) -> Iterator[Finding]:
         yield in_its_step(run, f"the trail {names(trail)}", end, emission.step)
 
 
-def users_do_not_share_a_trail(run: Observation) -> Iterator[Finding]:
-    """Exercised where there are several users."""
-    if len(run.arrivals_by_key) > 1:
-        for emission, trail in named(run, "trail"):
-            others = [arrival for arrival in trail if arrival.event.key != emission.key]
-            yield not others or f"the trail {names(trail)} is of key {emission.key}, and {names(others)} is not"
+users_do_not_share_a_trail = of_trails("users do not share a trail", source=SCOPED)(of_one_key("trail", "the trail"))
 
 
 SCENARIO = Scenario(
@@ -104,23 +113,7 @@ SCENARIO = Scenario(
     domain={"trails": Domain(offsets=(1, 1, 500, 6_000, GAP - 1, GAP, GAP + 1, 2 * GAP, -500, -6_000, -GAP), keys=2)},
     stable_under={"trails": promise((*REORDERINGS, *BUNDLINGS, *RECOVERIES, *RENAMINGS), Equivalence.IDENTICAL)},
     guarantees=(
-        Guarantee("every on-time click is in one trail", "trails", in_one_trail),
-        Guarantee("a trail is in order of event time", "trails", in_order_of_event_time),
-        Guarantee(
-            "a trail has no gap in it as long as the one that ends it",
-            "trails",
-            no_gap_within_a_trail,
-            source=BEAM_SESSIONS,
-        ),
-        Guarantee("clicks closer than the gap share a trail", "trails", closer_than_the_gap_share_a_trail),
-        Guarantee(
-            "a trail comes out when the watermark passes its last click plus the gap, not before",
-            "trails",
-            comes_out_when_the_session_has_ended,
-            source=SPARK_SESSIONS,
-            needs=frozenset({Feature.WATERMARK}),
-        ),
-        Guarantee("users do not share a trail", "trails", users_do_not_share_a_trail, source=SCOPED),
+        *of_trails,
         Guarantee(
             "trails ignore the order of arrival", "trails", same_under=REORDERINGS, alike=Equivalence.SAME_MULTISET
         ),

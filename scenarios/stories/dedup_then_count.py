@@ -15,11 +15,11 @@ from conformance.model.equivalence import Equivalence
 from conformance.model.feature import Feature
 from conformance.model.perturbation import BUNDLINGS, RECOVERIES, REDELIVER, RENAMINGS, REORDERINGS, SINGLES
 from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
-from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
+from conformance.model.scenario import Domain, Finding, Guarantee, Guarantees, Observation, Scenario, promise
 from conformance.model.schedule import Arrival, Event
 from conformance.model.values import Json
 from conformance.scenarios.documents import SPARK_GUIDE
-from conformance.scenarios.shared import survives
+from conformance.scenarios.shared import DRIVEN, survives
 from conformance.scenarios.stories.windowed_counting import (
     BEAM_AT_THE_END,
     BEAM_ONCE,
@@ -73,6 +73,10 @@ def last_counts(run: Observation) -> Iterator[tuple[str, list[Arrival], int]]:
         yield f"the window from {start} of key {key}", arrivals, count
 
 
+of_counts = Guarantees("counts")
+
+
+@of_counts("every message is counted")
 def every_message_is_counted(run: Observation) -> Iterator[Finding]:
     for window, arrivals, count in last_counts(run):
         distinct = len({message(arrival) for arrival in arrivals})
@@ -86,6 +90,7 @@ def _no_more_than(window: str, arrivals: list[Arrival], count: int) -> Finding:
     )
 
 
+@of_counts("a duplicate in the same bundle is not counted", source=SPARK_DEDUP, vacuous_under=(SINGLES,))
 def a_duplicate_in_the_same_bundle_is_not_counted(run: Observation) -> Iterator[Finding]:
     """Exercised where each duplicate of the window is in the bundle of its first arrival."""
     for window, arrivals, count in last_counts(run):
@@ -94,6 +99,9 @@ def a_duplicate_in_the_same_bundle_is_not_counted(run: Observation) -> Iterator[
             yield _no_more_than(window, arrivals, count)
 
 
+@of_counts(
+    "a duplicate in a later bundle is not counted", source=SPARK_DEDUP, needs=frozenset({Feature.SEVERAL_BUNDLES})
+)
 def a_duplicate_in_a_later_bundle_is_not_counted(run: Observation) -> Iterator[Finding]:
     for window, arrivals, count in last_counts(run):
         delivered = {(message(arrival), arrival.step) for arrival in arrivals}
@@ -101,6 +109,7 @@ def a_duplicate_in_a_later_bundle_is_not_counted(run: Observation) -> Iterator[F
             yield _no_more_than(window, arrivals, count)
 
 
+@of_counts("keys do not drop each other's messages")
 def keys_do_not_drop_each_others_messages(run: Observation) -> Iterator[Finding]:
     """Exercised where two keys have the same message."""
     keys: dict[Message, set[str]] = {}
@@ -115,6 +124,12 @@ def keys_do_not_drop_each_others_messages(run: Observation) -> Iterator[Finding]
             )
 
 
+of_counts("a window comes out once", source=BEAM_ONCE)(comes_out_once)
+of_counts("a window does not come out before its end", source=BEAM_AT_THE_END)(not_before_its_end)
+of_counts("a window comes out in the first advance that reaches its end", needs=DRIVEN)(
+    in_the_first_advance_that_reaches_its_end
+)
+
 SCENARIO = Scenario(
     name="dedup then count",
     summary=f"Drop the duplicates of a message, and count what is left in each window of {WINDOW.size} ms.",
@@ -125,30 +140,7 @@ SCENARIO = Scenario(
         "counts": promise((*REORDERINGS, *BUNDLINGS, *RECOVERIES, *RENAMINGS, REDELIVER), Equivalence.SAME_MULTISET)
     },
     guarantees=(
-        Guarantee("every message is counted", "counts", every_message_is_counted),
-        Guarantee(
-            "a duplicate in the same bundle is not counted",
-            "counts",
-            a_duplicate_in_the_same_bundle_is_not_counted,
-            source=SPARK_DEDUP,
-            vacuous_under=(SINGLES,),
-        ),
-        Guarantee(
-            "a duplicate in a later bundle is not counted",
-            "counts",
-            a_duplicate_in_a_later_bundle_is_not_counted,
-            source=SPARK_DEDUP,
-            needs=frozenset({Feature.SEVERAL_BUNDLES}),
-        ),
-        Guarantee("keys do not drop each other's messages", "counts", keys_do_not_drop_each_others_messages),
-        Guarantee("a window comes out once", "counts", comes_out_once, source=BEAM_ONCE),
-        Guarantee("a window does not come out before its end", "counts", not_before_its_end, source=BEAM_AT_THE_END),
-        Guarantee(
-            "a window comes out in the first advance that reaches its end",
-            "counts",
-            in_the_first_advance_that_reaches_its_end,
-            needs=frozenset({Feature.WATERMARK}),
-        ),
+        *of_counts,
         Guarantee(
             "counts are the same when messages are delivered again",
             "counts",

@@ -13,10 +13,10 @@ from conformance.model.equivalence import Equivalence
 from conformance.model.feature import Feature
 from conformance.model.perturbation import BUNDLINGS, RECOVERIES, REDELIVER, RENAMINGS, SINGLES
 from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
-from conformance.model.scenario import Domain, Finding, Observation, Scenario, Source, promise
+from conformance.model.scenario import Domain, Finding, Guarantees, Observation, Scenario, Source, promise
 from conformance.model.schedule import Arrival, Event
 from conformance.model.values import spelled
-from conformance.scenarios.shared import about
+from conformance.support.grouping import grouped
 
 HORIZON = 10_000
 
@@ -80,6 +80,12 @@ def _dropped(run: Observation, duplicate: Arrival, first: Arrival) -> Finding:
     return f"{duplicate.event.id} was accepted although {first.event.id} of the same id was, and is not forgotten yet"
 
 
+BEYOND = frozenset({Feature.SEVERAL_BUNDLES, Feature.WATERMARK})
+
+of_dedup = Guarantees("dedup")
+
+
+@of_dedup("the first arrival is emitted", source=SPARK_DEDUP)
 def the_first_arrival_is_emitted(run: Observation) -> Iterator[Finding]:
     for key, arrivals in run.arrivals_by_key.items():
         first = arrivals[0]
@@ -87,30 +93,35 @@ def the_first_arrival_is_emitted(run: Observation) -> Iterator[Finding]:
             yield first.event.id in accepted(run) or f"{first.event.id}, the first arrival of {key}, did not come out"
 
 
+@of_dedup("a duplicate in the same bundle is dropped", source=SPARK_DEDUP, vacuous_under=(SINGLES,))
 def dropped_in_the_same_bundle(run: Observation) -> Iterator[Finding]:
     for duplicate, first in duplicates(run):
         if duplicate.step == first.step:
             yield _dropped(run, duplicate, first)
 
 
+@of_dedup("a duplicate in a later bundle is dropped", source=SPARK_DEDUP, needs=frozenset({Feature.SEVERAL_BUNDLES}))
 def dropped_in_a_later_bundle(run: Observation) -> Iterator[Finding]:
     for duplicate, first in duplicates(run):
         if duplicate.step != first.step and duplicate.watermark == first.watermark:
             yield _dropped(run, duplicate, first)
 
 
+@of_dedup("a duplicate is dropped after the watermark moved within the horizon", source=SPARK_DEDUP, needs=BEYOND)
 def dropped_within_the_horizon(run: Observation) -> Iterator[Finding]:
     for duplicate, first in duplicates(run):
         if duplicate.watermark > first.watermark:
             yield _dropped(run, duplicate, first)
 
 
+@of_dedup("a duplicate with another event time is dropped", source=SPARK_DEDUP)
 def dropped_with_another_event_time(run: Observation) -> Iterator[Finding]:
     for duplicate, first in duplicates(run):
         if duplicate.event.event_time != first.event.event_time:
             yield _dropped(run, duplicate, first)
 
 
+@of_dedup("after the horizon an on-time id is accepted again", needs=BEYOND)
 def accepted_again_after_the_horizon(run: Observation) -> Iterator[Finding]:
     for arrival in run.on_time:
         arrivals = run.arrivals_by_key[arrival.event.key]
@@ -122,6 +133,7 @@ def accepted_again_after_the_horizon(run: Observation) -> Iterator[Finding]:
             )
 
 
+@of_dedup("a duplicate behind the watermark is dropped", source=SPARK_LATE, needs=BEYOND)
 def a_late_duplicate_is_dropped(run: Observation) -> Iterator[Finding]:
     for arrivals in run.arrivals_by_key.values():
         for position, arrival in enumerate(arrivals):
@@ -132,6 +144,7 @@ def a_late_duplicate_is_dropped(run: Observation) -> Iterator[Finding]:
                 )
 
 
+@of_dedup("an element comes out no more often than it arrived, in its step, under its key")
 def comes_out_once_where_it_arrives(run: Observation) -> Iterator[Finding]:
     """Some cases deliver an element again: then it may come out again."""
     arrived: dict[str, Counter[tuple[str, int]]] = {}
@@ -148,11 +161,10 @@ def comes_out_once_where_it_arrives(run: Observation) -> Iterator[Finding]:
         yield not more or f"{event} came out more often than it arrived: {told}"
 
 
+@of_dedup("state for an old id goes away when its horizon has passed")
 def state_for_old_ids_goes_away(run: Observation) -> Iterator[Finding]:
     let_through = accepted(run)
-    forgotten: dict[str, list[int]] = {}
-    for emission, event in run.tagged("forgotten"):
-        forgotten.setdefault(event, []).append(emission.step)
+    forgotten = grouped((id, emission.step) for emission, id in run.tagged("forgotten"))
     for arrival in run.on_time:
         event = arrival.event
         if event.id in let_through:
@@ -160,10 +172,6 @@ def state_for_old_ids_goes_away(run: Observation) -> Iterator[Finding]:
             steps = forgotten.get(event.id, [])
             yield steps == [due] or f"{event.id} is due to be forgotten in step {due}, and was in steps {steps}"
 
-
-BEYOND = frozenset({Feature.SEVERAL_BUNDLES, Feature.WATERMARK})
-
-of_dedup = about("dedup")
 
 SCENARIO = Scenario(
     name="dedup within watermark",
@@ -177,35 +185,5 @@ SCENARIO = Scenario(
         )
     },
     stable_under={"dedup": promise((*BUNDLINGS, *RECOVERIES, *RENAMINGS, REDELIVER), Equivalence.IDENTICAL)},
-    guarantees=(
-        of_dedup("the first arrival is emitted", the_first_arrival_is_emitted, source=SPARK_DEDUP),
-        of_dedup(
-            "an element comes out no more often than it arrived, in its step, under its key",
-            comes_out_once_where_it_arrives,
-        ),
-        of_dedup(
-            "a duplicate in the same bundle is dropped",
-            dropped_in_the_same_bundle,
-            source=SPARK_DEDUP,
-            vacuous_under=(SINGLES,),
-        ),
-        of_dedup(
-            "a duplicate in a later bundle is dropped",
-            dropped_in_a_later_bundle,
-            source=SPARK_DEDUP,
-            needs=frozenset({Feature.SEVERAL_BUNDLES}),
-        ),
-        of_dedup(
-            "a duplicate is dropped after the watermark moved within the horizon",
-            dropped_within_the_horizon,
-            source=SPARK_DEDUP,
-            needs=BEYOND,
-        ),
-        of_dedup("a duplicate with another event time is dropped", dropped_with_another_event_time, source=SPARK_DEDUP),
-        of_dedup("after the horizon an on-time id is accepted again", accepted_again_after_the_horizon, needs=BEYOND),
-        of_dedup(
-            "a duplicate behind the watermark is dropped", a_late_duplicate_is_dropped, source=SPARK_LATE, needs=BEYOND
-        ),
-        of_dedup("state for an old id goes away when its horizon has passed", state_for_old_ids_goes_away),
-    ),
+    guarantees=tuple(of_dedup),
 )

@@ -11,12 +11,11 @@ import itertools
 from collections.abc import Iterator
 
 from conformance.model.equivalence import Equivalence
-from conformance.model.feature import Feature
 from conformance.model.perturbation import BUNDLINGS, FINER, RECOVERIES, RENAMINGS, REORDERINGS
 from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
-from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
+from conformance.model.scenario import Domain, Finding, Guarantee, Guarantees, Observation, Scenario, Source, promise
 from conformance.model.schedule import Event
-from conformance.scenarios.shared import in_its_step, named, survives, where_the_watermark_moves
+from conformance.scenarios.shared import DRIVEN, in_its_step, named, not_before, survives, where_the_watermark_moves
 
 JAVADOC = (
     "https://beam.apache.org/releases/javadoc/current/org/apache/beam/sdk/transforms/DoFn.RequiresTimeSortedInput.html"
@@ -55,6 +54,10 @@ def put_out(run: Observation, key: str) -> list[Event]:
     return [events[e.value["id"]] for e in run.of_key(key) if e.value["id"] in events]
 
 
+of_sorted = Guarantees("sorted")
+
+
+@of_sorted("elements come out in order of event time", source=BEAM_SORTED)
 def in_order_of_event_time(run: Observation) -> Iterator[Finding]:
     for key in run.arrivals_by_key:
         for one, two in itertools.pairwise(put_out(run, key)):
@@ -64,6 +67,7 @@ def in_order_of_event_time(run: Observation) -> Iterator[Finding]:
             )
 
 
+@of_sorted("elements of one instant come out in order of their ids")
 def one_instant_in_order_of_ids(run: Observation) -> Iterator[Finding]:
     for key in run.arrivals_by_key:
         for one, two in itertools.pairwise(put_out(run, key)):
@@ -78,23 +82,26 @@ def _times_out(run: Observation) -> Iterator[tuple[str, int]]:
         yield arrival.event.id, found.count(arrival.event.id)
 
 
+@of_sorted("no on-time element is lost")
 def none_is_lost(run: Observation) -> Iterator[Finding]:
     for id, times in _times_out(run):
         yield times > 0 or f"{id} did not come out"
 
 
+@of_sorted("no element comes out twice")
 def none_comes_out_twice(run: Observation) -> Iterator[Finding]:
     for id, times in _times_out(run):
         yield times < 2 or f"{id} came out {times} times"
 
 
+@of_sorted("no element comes out before the watermark has passed it", source=BEAM_PASSED)
 def not_before_the_watermark(run: Observation) -> Iterator[Finding]:
     for emission, (arrival,) in named(run, "id"):
         id, time = arrival.event.id, arrival.event.event_time
-        reached = max(a.watermark for a in run.case.schedule.advances if a.id <= emission.step)
-        yield reached >= time or f"{id}, of {time}, came out at the watermark {reached}"
+        yield not_before(run, f"{id}, of {time},", time, emission.step)
 
 
+@of_sorted("an element comes out in the first advance that passes it", needs=DRIVEN)
 @where_the_watermark_moves
 def in_the_first_advance_that_passes_it(run: Observation) -> Iterator[Finding]:
     times = {arrival.event.id: arrival.event.event_time for arrival in run.on_time}
@@ -110,22 +117,7 @@ SCENARIO = Scenario(
     domain={"sorted": Domain(offsets=(0, 0, 1, 1, 2, 500, 5_000, 10_000, -1, -500, -5_000), keys=2)},
     stable_under={"sorted": promise((*REORDERINGS, *BUNDLINGS, FINER, *RECOVERIES, *RENAMINGS), Equivalence.IDENTICAL)},
     guarantees=(
-        Guarantee("elements come out in order of event time", "sorted", in_order_of_event_time, source=BEAM_SORTED),
-        Guarantee("elements of one instant come out in order of their ids", "sorted", one_instant_in_order_of_ids),
-        Guarantee("no on-time element is lost", "sorted", none_is_lost),
-        Guarantee("no element comes out twice", "sorted", none_comes_out_twice),
-        Guarantee(
-            "no element comes out before the watermark has passed it",
-            "sorted",
-            not_before_the_watermark,
-            source=BEAM_PASSED,
-        ),
-        Guarantee(
-            "an element comes out in the first advance that passes it",
-            "sorted",
-            in_the_first_advance_that_passes_it,
-            needs=frozenset({Feature.WATERMARK}),
-        ),
+        *of_sorted,
         Guarantee("the order of arrival does not matter", "sorted", same_under=REORDERINGS),
         *survives("the order is", "sorted"),
     ),

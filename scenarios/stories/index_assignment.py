@@ -13,9 +13,10 @@ from conformance.model.equivalence import Equivalence
 from conformance.model.feature import Feature
 from conformance.model.perturbation import BUNDLINGS, RECOVERIES, RENAMINGS, REORDERINGS, SINGLES, WATERMARKINGS
 from conformance.model.program import Cell, Emit, FixedWindows, Program, State, Timers
-from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
+from conformance.model.scenario import Domain, Finding, Guarantees, Observation, Scenario, promise
 from conformance.model.schedule import Event
 from conformance.scenarios.documents import BEAM_BLOG, SCOPED
+from conformance.support.grouping import grouped
 
 WINDOW = FixedWindows(size=10_000)
 
@@ -44,42 +45,50 @@ class AssignIndexPerWindow(AssignIndex):
 
 def indices_of(run: Observation) -> dict[str, list[int]]:
     """Event id -> the indices emitted for it."""
-    found: dict[str, list[int]] = {}
-    for value in run.values("index"):
-        found.setdefault(value["id"], []).append(value["index"])
-    return found
+    return grouped((value["id"], value["index"]) for value in run.values("index"))
 
 
 def indices_by_key(run: Observation) -> dict[str, list[int]]:
-    found: dict[str, list[int]] = {}
-    for emission, index in run.tagged("index"):
-        found.setdefault(emission.key, []).append(index)
-    return found
+    return grouped((emission.key, index) for emission, index in run.tagged("index"))
 
 
+def indices_by_window(run: Observation) -> dict[tuple[str, int], list[int]]:
+    """(key, start of a window in ms) -> the indices emitted for it."""
+    return grouped(((emission.key, window), emission.value["index"]) for emission, window in run.tagged("window"))
+
+
+of_global = Guarantees("global")
+of_windows = Guarantees("per window", source=SCOPED, needs=frozenset({Feature.FIXED_WINDOWS}))
+
+
+@of_global("every element gets an index", source=NO_GAPS)
 def every_element_gets_an_index(run: Observation) -> Iterator[Finding]:
     indices = indices_of(run)
     for arrival in run.on_time:
         yield arrival.event.id in indices or f"{arrival.event.id} got no index"
 
 
+@of_global("no index is given twice", source=NO_GAPS)
 def no_index_is_given_twice(run: Observation) -> Iterator[Finding]:
     for key, indices in indices_by_key(run).items():
         for index in set(indices):
             yield indices.count(index) == 1 or f"index {index} of key {key} was given {indices.count(index)} times"
 
 
+@of_global("no gaps from 0", source=NO_GAPS)
 def no_gaps_from_0(run: Observation) -> Iterator[Finding]:
     for key, indices in indices_by_key(run).items():
         missing = set(range(max(indices))) - set(indices)
         yield not missing or f"key {key} reached index {max(indices)} without {min(missing)}"
 
 
+@of_global("an emitted index never changes")
 def an_emitted_index_never_changes(run: Observation) -> Iterator[Finding]:
     for event, indices in indices_of(run).items():
         yield len(set(indices)) == 1 or f"{event} got the indices {sorted(set(indices))}"
 
 
+@of_global("keys do not share a counter", source=SCOPED)
 def keys_do_not_share_a_counter(run: Observation) -> Iterator[Finding]:
     by_key = indices_by_key(run)
     if len(by_key) > 1:
@@ -87,23 +96,19 @@ def keys_do_not_share_a_counter(run: Observation) -> Iterator[Finding]:
             yield indices[0] == 0 or f"the first index of key {key} is {indices[0]}"
 
 
+@of_windows("windows do not share a counter")
 def windows_do_not_share_a_counter(run: Observation) -> Iterator[Finding]:
-    first: dict[tuple[str, int], int] = {}
-    for emission, window in run.tagged("window"):
-        index = emission.value["index"]
-        first[emission.key, window] = min(index, first.get((emission.key, window), index))
-    for key, window in first:
-        if sum(other == key for other, _ in first) > 1:
-            lowest = first[key, window]
+    found = indices_by_window(run)
+    for (key, window), indices in found.items():
+        if sum(other == key for other, _ in found) > 1:
+            lowest = min(indices)
             yield lowest == 0 or f"the lowest index of key {key} in the window from {window} is {lowest}"
 
 
+@of_windows("the elements of a window are numbered from 0, without a gap")
 def each_window_is_numbered(run: Observation) -> Iterator[Finding]:
     """Exercised by a window that gave several indices."""
-    found: dict[tuple[str, int], list[int]] = {}
-    for emission, window in run.tagged("window"):
-        found.setdefault((emission.key, window), []).append(emission.value["index"])
-    for (key, window), indices in found.items():
+    for (key, window), indices in indices_by_window(run).items():
         if len(indices) > 1:
             numbered = sorted(indices) == list(range(len(indices)))
             yield numbered or f"the window from {window} of key {key} gave the indices {sorted(indices)}"
@@ -123,10 +128,12 @@ def _in_order(run: Observation, same_bundle: bool) -> Iterator[Finding]:
                 )
 
 
+@of_global("indices follow arrival order within a bundle", vacuous_under=(SINGLES,))
 def indices_follow_arrival_order_within_a_bundle(run: Observation) -> Iterator[Finding]:
     yield from _in_order(run, same_bundle=True)
 
 
+@of_global("indices follow arrival order across bundles", needs=frozenset({Feature.SEVERAL_BUNDLES}))
 def indices_follow_arrival_order_across_bundles(run: Observation) -> Iterator[Finding]:
     yield from _in_order(run, same_bundle=False)
 
@@ -146,37 +153,5 @@ SCENARIO = Scenario(
         "per window": promise(REORDERINGS, Equivalence.SAME_UP_TO_RELABELLING)
         | promise((*BUNDLINGS, *WATERMARKINGS, *RECOVERIES, *RENAMINGS), Equivalence.SAME_MULTISET),
     },
-    guarantees=(
-        Guarantee("every element gets an index", "global", every_element_gets_an_index, source=NO_GAPS),
-        Guarantee("no index is given twice", "global", no_index_is_given_twice, source=NO_GAPS),
-        Guarantee("no gaps from 0", "global", no_gaps_from_0, source=NO_GAPS),
-        Guarantee("an emitted index never changes", "global", an_emitted_index_never_changes),
-        Guarantee("keys do not share a counter", "global", keys_do_not_share_a_counter, source=SCOPED),
-        Guarantee(
-            "windows do not share a counter",
-            "per window",
-            windows_do_not_share_a_counter,
-            source=SCOPED,
-            needs=frozenset({Feature.FIXED_WINDOWS}),
-        ),
-        Guarantee(
-            "the elements of a window are numbered from 0, without a gap",
-            "per window",
-            each_window_is_numbered,
-            source=SCOPED,
-            needs=frozenset({Feature.FIXED_WINDOWS}),
-        ),
-        Guarantee(
-            "indices follow arrival order within a bundle",
-            "global",
-            indices_follow_arrival_order_within_a_bundle,
-            vacuous_under=(SINGLES,),
-        ),
-        Guarantee(
-            "indices follow arrival order across bundles",
-            "global",
-            indices_follow_arrival_order_across_bundles,
-            needs=frozenset({Feature.SEVERAL_BUNDLES}),
-        ),
-    ),
+    guarantees=(*of_global, *of_windows),
 )

@@ -14,9 +14,10 @@ from conformance.model.feature import Feature
 from conformance.model.perturbation import BUNDLINGS, RECOVERIES, RENAMINGS, REORDERINGS
 from conformance.model.program import Cell, Emit, FixedWindows, Program, State, Timer, Timers
 from conformance.model.runs import PackRun, ProgramCount, StepCount
-from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
+from conformance.model.scenario import Domain, Finding, Guarantee, Guarantees, Observation, Scenario, promise
 from conformance.model.schedule import Event
 from conformance.scenarios.documents import BEAM_GUIDE, DROPPED_AS_LATE, SPARK_GUIDE
+from conformance.scenarios.shared import DRIVEN
 
 WINDOW = FixedWindows(size=10_000, allowed_lateness=5_000)
 
@@ -65,6 +66,11 @@ def processed(run: Observation) -> set[str]:
     return {value["processed"] for value in run.values("processed")}
 
 
+of_global = Guarantees("global")
+of_windowed = Guarantees("windowed")
+
+
+@of_global("an on-time element is never dropped", source=SPARK_LATE)
 def on_time_is_never_dropped(run: Observation) -> Iterator[Finding]:
     for arrival in run.on_time:
         event = arrival.event
@@ -74,12 +80,16 @@ def on_time_is_never_dropped(run: Observation) -> Iterator[Finding]:
         )
 
 
+@of_global("an element exactly at the watermark is processed", source=SPARK_LATE, needs=DRIVEN)
 def at_the_watermark_is_processed(run: Observation) -> Iterator[Finding]:
     for arrival in run.arrivals:
         if arrival.at_watermark:
             yield arrival.event.id in processed(run) or f"{arrival.event.id}, exactly at the watermark, was dropped"
 
 
+@of_global(
+    "an element behind the watermark is not processed (late by row, global window)", source=SPARK_LATE, needs=DRIVEN
+)
 def behind_the_watermark_is_not_processed(run: Observation) -> Iterator[Finding]:
     for arrival in run.arrivals:
         if arrival.behind:
@@ -90,6 +100,11 @@ def behind_the_watermark_is_not_processed(run: Observation) -> Iterator[Finding]
             )
 
 
+@of_windowed(
+    "an element behind the watermark is processed while its fixed window is open (late by window)",
+    source=BEAM_LATE,
+    needs=DRIVEN,
+)
 def behind_in_an_open_window_is_processed(run: Observation) -> Iterator[Finding]:
     for arrival in run.arrivals:
         event = arrival.event
@@ -100,6 +115,9 @@ def behind_in_an_open_window_is_processed(run: Observation) -> Iterator[Finding]
             )
 
 
+@of_windowed(
+    "an element past the allowed lateness is not processed (late by window)", source=DROPPED_AS_LATE, needs=DRIVEN
+)
 def past_the_allowed_lateness_is_not_processed(run: Observation) -> Iterator[Finding]:
     for arrival in run.arrivals:
         event = arrival.event
@@ -108,6 +126,11 @@ def past_the_allowed_lateness_is_not_processed(run: Observation) -> Iterator[Fin
             yield event.id not in processed(run) or f"{event.id} was processed, its window had expired at {expiry}"
 
 
+@of_windowed(
+    "an element past the allowed lateness does not reopen its closed window (late by window)",
+    source=DROPPED_AS_LATE,
+    needs=DRIVEN,
+)
 def a_closed_window_is_not_reopened(run: Observation) -> Iterator[Finding]:
     """Exercised where an element arrives for a window that had expired; that window must not come out again."""
     for arrival in run.arrivals:
@@ -143,8 +166,6 @@ def _miscounted(step: int, count: StepCount | ProgramCount) -> str:
     return "" if dropped == late else f"{told}, {late} were counted as late"
 
 
-DRIVEN = frozenset({Feature.WATERMARK})
-
 SCENARIO = Scenario(
     name="late data",
     summary="Which elements an operator still processes once the watermark has passed them.",
@@ -162,42 +183,8 @@ SCENARIO = Scenario(
         "windowed": promise((*REORDERINGS, *BUNDLINGS, *RECOVERIES, *RENAMINGS), Equivalence.SAME_MULTISET),
     },
     guarantees=(
-        Guarantee("an on-time element is never dropped", "global", on_time_is_never_dropped, source=SPARK_LATE),
-        Guarantee(
-            "an element exactly at the watermark is processed",
-            "global",
-            at_the_watermark_is_processed,
-            source=SPARK_LATE,
-            needs=DRIVEN,
-        ),
-        Guarantee(
-            "an element behind the watermark is not processed (late by row, global window)",
-            "global",
-            behind_the_watermark_is_not_processed,
-            source=SPARK_LATE,
-            needs=DRIVEN,
-        ),
-        Guarantee(
-            "an element behind the watermark is processed while its fixed window is open (late by window)",
-            "windowed",
-            behind_in_an_open_window_is_processed,
-            source=BEAM_LATE,
-            needs=DRIVEN,
-        ),
-        Guarantee(
-            "an element past the allowed lateness is not processed (late by window)",
-            "windowed",
-            past_the_allowed_lateness_is_not_processed,
-            source=DROPPED_AS_LATE,
-            needs=DRIVEN,
-        ),
-        Guarantee(
-            "an element past the allowed lateness does not reopen its closed window (late by window)",
-            "windowed",
-            a_closed_window_is_not_reopened,
-            source=DROPPED_AS_LATE,
-            needs=DRIVEN,
-        ),
+        *of_global,
+        *of_windowed,
         Guarantee(
             "the engine counts the elements that it dropped as late",
             "global",

@@ -22,7 +22,7 @@ from conformance.model.perturbation import (
     WATERMARKINGS,
 )
 from conformance.model.program import Cell, Emit, Program, State, Timers
-from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
+from conformance.model.scenario import Domain, Finding, Guarantee, Guarantees, Observation, Scenario, promise
 from conformance.model.schedule import Event
 from conformance.model.values import Json
 from conformance.scenarios.documents import SCOPED
@@ -86,14 +86,18 @@ def taken(run: Observation) -> Iterator[Taken]:
                 before = sorted([*before, login])[-KEPT:]
 
 
-every_login_is_checked_once = each_once("login", "was checked {} times")
+of_alerts = Guarantees("alerts")
+
+every_login_is_checked_once = of_alerts("every login is checked once")(each_once("login", "was checked {} times"))
 
 
+@of_alerts("no more than the last three logins are kept")
 def no_more_are_kept(run: Observation) -> Iterator[Finding]:
     for emission, kept in run.tagged("kept"):
         yield len(kept) <= KEPT or f"of key {emission.key} {', '.join(kept)} are kept, the most is {KEPT}"
 
 
+@of_alerts("the logins kept are the newest")
 def the_newest_are_kept(run: Observation) -> Iterator[Finding]:
     for login, before, _, kept in taken(run):
         wanted = [id for _, id, _ in sorted([*before, login])[-KEPT:]]
@@ -111,10 +115,12 @@ def _alerts(run: Observation, wanted: bool) -> Iterator[Finding]:
             )
 
 
+@of_alerts("a login out of reach raises an alert")
 def a_jump_raises_an_alert(run: Observation) -> Iterator[Finding]:
     yield from _alerts(run, True)
 
 
+@of_alerts("a login within reach raises no alert")
 def within_reach_raises_no_alert(run: Observation) -> Iterator[Finding]:
     yield from _alerts(run, False)
 
@@ -133,11 +139,7 @@ SCENARIO = Scenario(
         | promise((INTERLEAVE, *BUNDLINGS, *WATERMARKINGS, *RECOVERIES, *RENAMINGS), Equivalence.IDENTICAL)
     },
     guarantees=(
-        Guarantee("every login is checked once", "alerts", every_login_is_checked_once),
-        Guarantee("no more than the last three logins are kept", "alerts", no_more_are_kept),
-        Guarantee("the logins kept are the newest", "alerts", the_newest_are_kept),
-        Guarantee("a login out of reach raises an alert", "alerts", a_jump_raises_an_alert),
-        Guarantee("a login within reach raises no alert", "alerts", within_reach_raises_no_alert),
+        *of_alerts,
         Guarantee(
             "the alerts of a user ignore the logins of others",
             "alerts",

@@ -12,14 +12,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from conformance.model.equivalence import Equivalence
-from conformance.model.feature import Feature
 from conformance.model.perturbation import FINER, INTERLEAVE, RECOVERIES, RENAMINGS
 from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
-from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
+from conformance.model.scenario import Domain, Finding, Guarantees, Observation, Scenario, Source, promise
 from conformance.model.schedule import Event
 from conformance.model.trace import Emission
 from conformance.scenarios.documents import REGISTER_IN_CALLBACKS
-from conformance.scenarios.shared import survives
+from conformance.scenarios.shared import DRIVEN, not_before, survives
 
 PERIOD = 3_000
 TICKS = 2
@@ -83,12 +82,17 @@ def name(loop: Told) -> str:
     return f"the loop of key {loop.start.key} from {loop.start.value['starts']}"
 
 
+of_loop = Guarantees("loop")
+
+
+@of_loop("a loop ticks as often as it was asked to", source=BEAM_BLOG)
 def as_many_ticks_as_asked(run: Observation) -> Iterator[Finding]:
     for loop in loops(run):
         found = len(loop.ticks) - loop.before_the_last_event
         yield found == TICKS or f"{name(loop)} ticked {found} times after its last event, not {TICKS} times"
 
 
+@of_loop("ticks are one period apart by their own times")
 def a_period_apart(run: Observation) -> Iterator[Finding]:
     for loop in loops(run):
         if loop.ticks:
@@ -97,6 +101,7 @@ def a_period_apart(run: Observation) -> Iterator[Finding]:
             yield times == wanted or f"the ticks of {name(loop)} are for {times}"
 
 
+@of_loop("ticks come in order, and count themselves in state")
 def counted_in_state(run: Observation) -> Iterator[Finding]:
     for loop in loops(run):
         if loop.ticks:
@@ -107,13 +112,14 @@ def counted_in_state(run: Observation) -> Iterator[Finding]:
             )
 
 
+@of_loop("no tick comes early")
 def no_tick_is_early(run: Observation) -> Iterator[Finding]:
     for emission, _ in run.tagged("tick"):
-        reached = max(a.watermark for a in run.case.schedule.advances if a.id <= emission.step)
         time = emission.value["time"]
-        yield reached >= time or f"the tick of key {emission.key} for {time} came at the watermark {reached}"
+        yield not_before(run, f"the tick of key {emission.key} for {time}", time, emission.step, "came")
 
 
+@of_loop("all ticks that one advance makes due come in it", source=REGISTER_IN_CALLBACKS)
 def one_advance_fires_all_that_are_due(run: Observation) -> Iterator[Finding]:
     """Asks about a tick that another tick set.
 
@@ -131,6 +137,7 @@ def one_advance_fires_all_that_are_due(run: Observation) -> Iterator[Finding]:
                 )
 
 
+@of_loop("a loop that has ended starts again", needs=DRIVEN)
 def starts_again(run: Observation) -> Iterator[Finding]:
     """Asks about events after the last tick of a loop."""
     for key, emissions in run.told.items():
@@ -159,22 +166,7 @@ SCENARIO = Scenario(
         "loop": promise((INTERLEAVE, FINER, *RECOVERIES, *RENAMINGS), Equivalence.IDENTICAL),
     },
     guarantees=(
-        Guarantee("a loop ticks as often as it was asked to", "loop", as_many_ticks_as_asked, source=BEAM_BLOG),
-        Guarantee("ticks are one period apart by their own times", "loop", a_period_apart),
-        Guarantee("ticks come in order, and count themselves in state", "loop", counted_in_state),
-        Guarantee("no tick comes early", "loop", no_tick_is_early),
-        Guarantee(
-            "all ticks that one advance makes due come in it",
-            "loop",
-            one_advance_fires_all_that_are_due,
-            source=REGISTER_IN_CALLBACKS,
-        ),
-        Guarantee(
-            "a loop that has ended starts again",
-            "loop",
-            starts_again,
-            needs=frozenset({Feature.WATERMARK}),
-        ),
+        *of_loop,
         *survives("ticks are", "loop", Equivalence.SAME_MULTISET),
     ),
 )

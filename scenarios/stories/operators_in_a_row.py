@@ -14,13 +14,12 @@ from collections import Counter
 from collections.abc import Iterator
 
 from conformance.model.equivalence import Equivalence
-from conformance.model.feature import Feature
 from conformance.model.perturbation import REORDERINGS
 from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
-from conformance.model.scenario import Finding, Guarantee, Observation, Scenario
+from conformance.model.scenario import Finding, Guarantee, Guarantees, Observation, Scenario
 from conformance.model.schedule import Event
 from conformance.scenarios.documents import SPARK_GUIDE
-from conformance.scenarios.shared import about, in_its_step, survives
+from conformance.scenarios.shared import DRIVEN, in_its_step, once, survives
 from conformance.scenarios.stories.stream_join import BOUND, LEFT, RIGHT, ROWS, SAME, InnerJoin, matching
 from conformance.scenarios.stories.windowed_counting import WINDOW, Of, counts, not_before_its_end
 
@@ -97,6 +96,11 @@ def _named(of: Of) -> str:
     return f"the window from {of[1]} of key {of[0]}"
 
 
+of_joined_windows = Guarantees("joined windows")
+of_counted_pairs = Guarantees("counted pairs")
+
+
+@of_joined_windows("both counts of a window come out, once", source=SPARK_WINDOWS_JOINED)
 def both_counts_come_out(run: Observation) -> Iterator[Finding]:
     """Exercised by a window with elements of both sides, if all elements are on time."""
     if len(run.on_time) < len(run.arrivals):
@@ -108,6 +112,7 @@ def both_counts_come_out(run: Observation) -> Iterator[Finding]:
             yield found == [dict(had)] or f"{_named(of)} had {dict(had)}, and {found or 'nothing'} came out"
 
 
+@of_joined_windows("no window counts more than it got")
 def no_count_is_too_high(run: Observation) -> Iterator[Finding]:
     had = sides(run)
     for of, emitted in counts(run).items():
@@ -117,6 +122,7 @@ def no_count_is_too_high(run: Observation) -> Iterator[Finding]:
                 yield told <= most or f"{_named(of)} had {most} {side} and counted {told}"
 
 
+@of_joined_windows("a window with elements of one side does not come out")
 def one_side_alone_does_not_come_out(run: Observation) -> Iterator[Finding]:
     out = counts(run)
     for of, had in sides(run).items():
@@ -124,11 +130,13 @@ def one_side_alone_does_not_come_out(run: Observation) -> Iterator[Finding]:
             yield of not in out or f"{_named(of)} had {dict(had)} alone and came out as {out[of][0].value}"
 
 
+@of_counted_pairs("a window of pairs comes out once")
 def comes_out_once(run: Observation) -> Iterator[Finding]:
     for of, emitted in counts(run).items():
-        yield len(emitted) == 1 or f"{_named(of)} came out {len(emitted)} times"
+        yield once(f"{_named(of)} came out", len(emitted))
 
 
+@of_counted_pairs("every pair is counted", source=SPARK_PAIRS_COUNTED)
 def every_pair_is_counted(run: Observation) -> Iterator[Finding]:
     """Exercised by a window with pairs, if all elements are on time."""
     if len(run.on_time) < len(run.arrivals):
@@ -139,6 +147,7 @@ def every_pair_is_counted(run: Observation) -> Iterator[Finding]:
         yield told >= wanted or f"{_named(of)} had {wanted} pairs and counted {told}"
 
 
+@of_counted_pairs("nothing but pairs is counted")
 def nothing_else_is_counted(run: Observation) -> Iterator[Finding]:
     wanted = of_pairs(run)
     for of, emitted in counts(run).items():
@@ -146,6 +155,7 @@ def nothing_else_is_counted(run: Observation) -> Iterator[Finding]:
         yield told <= wanted[of] or f"{_named(of)} had {wanted[of]} pairs and counted {told}"
 
 
+@of_joined_windows("joined windows come out in the first advance that reaches their end", needs=DRIVEN)
 def in_the_first_advance_that_reaches_its_end(run: Observation) -> Iterator[Finding]:
     """Exercised where the watermark moves more than once, if all elements are on time."""
     if len(run.case.schedule.advances) < 3 or len(run.on_time) < len(run.arrivals):
@@ -154,8 +164,8 @@ def in_the_first_advance_that_reaches_its_end(run: Observation) -> Iterator[Find
         yield in_its_step(run, _named(of), of[1] + WINDOW.size, emitted[-1].step)
 
 
-of_joined_windows = about("joined windows")
-of_counted_pairs = about("counted pairs")
+of_joined_windows("joined windows do not come out before their end")(not_before_its_end)
+of_counted_pairs("a window of pairs does not come out before its end")(not_before_its_end)
 
 SCENARIO = Scenario(
     name="operators in a row",
@@ -165,19 +175,8 @@ SCENARIO = Scenario(
     domain={"joined windows": ROWS, "counted pairs": ROWS},
     stable_under={"joined windows": SAME, "counted pairs": SAME},
     guarantees=(
-        of_joined_windows("both counts of a window come out, once", both_counts_come_out, source=SPARK_WINDOWS_JOINED),
-        of_joined_windows("no window counts more than it got", no_count_is_too_high),
-        of_joined_windows("a window with elements of one side does not come out", one_side_alone_does_not_come_out),
-        of_joined_windows("joined windows do not come out before their end", not_before_its_end),
-        of_joined_windows(
-            "joined windows come out in the first advance that reaches their end",
-            in_the_first_advance_that_reaches_its_end,
-            needs=frozenset({Feature.WATERMARK}),
-        ),
-        of_counted_pairs("every pair is counted", every_pair_is_counted, source=SPARK_PAIRS_COUNTED),
-        of_counted_pairs("nothing but pairs is counted", nothing_else_is_counted),
-        of_counted_pairs("a window of pairs comes out once", comes_out_once),
-        of_counted_pairs("a window of pairs does not come out before its end", not_before_its_end),
+        *of_joined_windows,
+        *of_counted_pairs,
         *(
             guarantee
             for program in ("joined windows", "counted pairs")

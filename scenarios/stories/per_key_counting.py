@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from conformance.model.equivalence import Equivalence
 from conformance.model.perturbation import BUNDLINGS, RECOVERIES, RENAMINGS, REORDERINGS, WATERMARKINGS
 from conformance.model.program import Cell, Emit, Program, State, Timers
-from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
+from conformance.model.scenario import Domain, Finding, Guarantee, Guarantees, Observation, Scenario, promise
 from conformance.model.schedule import Event
 from conformance.scenarios.documents import ARBITRARY_ORDER
 from conformance.scenarios.shared import survives
@@ -22,6 +22,10 @@ class CountPerKey(Program):
         emit({"count": state.count.get()})
 
 
+of_count = Guarantees("count")
+
+
+@of_count("the final count is the number of on-time elements")
 def final_count_is_the_number_of_on_time_elements(run: Observation) -> Iterator[Finding]:
     for key, arrivals in run.arrivals_by_key.items():
         wanted = sum(a.on_time for a in arrivals)
@@ -33,18 +37,21 @@ def final_count_is_the_number_of_on_time_elements(run: Observation) -> Iterator[
             yield last == wanted or f"key {key} had {wanted} on-time elements, its final count is {last}"
 
 
+@of_count("running counts rise by one per element")
 def running_counts_rise_by_one_per_element(run: Observation) -> Iterator[Finding]:
     for key in run.arrivals_by_key:
         counts = [e.value["count"] for e in run.of_key(key)]
         yield counts == list(range(1, len(counts) + 1)) or f"the counts of key {key} are {counts}"
 
 
+@of_count("one emission per element")
 def one_emission_per_element(run: Observation) -> Iterator[Finding]:
     for key, arrivals in run.arrivals_by_key.items():
         emitted = len(run.of_key(key))
         yield emitted == len(arrivals) or f"key {key} had {len(arrivals)} elements and {emitted} emissions"
 
 
+@of_count("no count of a key comes out twice in a step")
 def no_count_twice_in_a_step(run: Observation) -> Iterator[Finding]:
     for key in run.arrivals_by_key:
         told = Counter((emission.step, emission.value["count"]) for emission in run.of_key(key))
@@ -52,6 +59,7 @@ def no_count_twice_in_a_step(run: Observation) -> Iterator[Finding]:
         yield not twice or f"the count {twice[0][1]} of key {key} came out {told[twice[0]]} times in step {twice[0][0]}"
 
 
+@of_count("a count comes out in a step with an element of its key")
 def a_count_comes_out_with_an_element(run: Observation) -> Iterator[Finding]:
     for key, arrivals in run.arrivals_by_key.items():
         steps = {arrival.step for arrival in arrivals}
@@ -68,13 +76,7 @@ SCENARIO = Scenario(
         "count": promise((*REORDERINGS, *BUNDLINGS, *WATERMARKINGS, *RECOVERIES, *RENAMINGS), Equivalence.IDENTICAL)
     },
     guarantees=(
-        Guarantee(
-            "the final count is the number of on-time elements", "count", final_count_is_the_number_of_on_time_elements
-        ),
-        Guarantee("running counts rise by one per element", "count", running_counts_rise_by_one_per_element),
-        Guarantee("one emission per element", "count", one_emission_per_element),
-        Guarantee("no count of a key comes out twice in a step", "count", no_count_twice_in_a_step),
-        Guarantee("a count comes out in a step with an element of its key", "count", a_count_comes_out_with_an_element),
+        *of_count,
         Guarantee(
             "the final count ignores order",
             "count",

@@ -10,7 +10,7 @@ from conformance.model.equivalence import Equivalence
 from conformance.model.feature import Feature
 from conformance.model.perturbation import BUNDLINGS, INTERLEAVE, RECOVERIES, RENAMINGS, REORDERINGS, WATERMARKINGS
 from conformance.model.program import Cell, Emit, Program, State, Timers
-from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
+from conformance.model.scenario import Domain, Finding, Guarantee, Guarantees, Observation, Scenario, promise
 from conformance.model.schedule import Arrival, Event
 from conformance.scenarios.documents import ARBITRARY_ORDER, SCOPED
 from conformance.scenarios.shared import Predicate, each_once, survives
@@ -38,9 +38,14 @@ def answers(run: Observation, calls: list[Arrival]) -> list[bool]:
     return [e.value["allowed"] for e in run.of_key(calls[0].event.key) if e.value["call"] in ids]
 
 
-every_call_gets_one_answer = each_once("call", "got {} answers")
+WINDOWED = frozenset({Feature.FIXED_WINDOWS})
+
+of_calls = Guarantees("calls")
+
+every_call_gets_one_answer = of_calls("every call gets one answer")(each_once("call", "got {} answers"))
 
 
+@of_calls("no more calls than the limit are allowed in a window")
 def no_more_than_the_limit(run: Observation) -> Iterator[Finding]:
     """Exercised where a window has more than LIMIT calls."""
     for (key, start), calls in windows(run).items():
@@ -55,6 +60,7 @@ def answered(run: Observation) -> dict[Of, list[Arrival]]:
     return {of: calls for of, calls in windows(run).items() if all(call.event.id in given for call in calls)}
 
 
+@of_calls("the first calls of a window are allowed")
 def the_first_are_allowed(run: Observation) -> Iterator[Finding]:
     """Exercised where a window has more than LIMIT calls. The first calls are the first in order of delivery."""
     allowed = {value["call"]: value["allowed"] for value in run.values("call")}
@@ -67,6 +73,7 @@ def the_first_are_allowed(run: Observation) -> Iterator[Finding]:
                 )
 
 
+@of_calls("a call is refused only when the quota is used up")
 def refused_when_the_quota_is_used_up(run: Observation) -> Iterator[Finding]:
     """The order of the calls is that in which the engine took them."""
     for (key, start), calls in answered(run).items():
@@ -96,11 +103,11 @@ def _quota_of_its_own(place: int, others: str) -> Predicate:
     return predicate
 
 
-the_quota_starts_anew = _quota_of_its_own(0, "windows")
-users_do_not_share_a_quota = _quota_of_its_own(1, "users")
+the_quota_starts_anew = of_calls("the quota starts anew in each window", source=SCOPED, needs=WINDOWED)(
+    _quota_of_its_own(0, "windows")
+)
+users_do_not_share_a_quota = of_calls("users do not share a quota", source=SCOPED)(_quota_of_its_own(1, "users"))
 
-
-WINDOWED = frozenset({Feature.FIXED_WINDOWS})
 
 SCENARIO = Scenario(
     name="rate limit",
@@ -114,14 +121,7 @@ SCENARIO = Scenario(
         | promise((INTERLEAVE, *BUNDLINGS, *WATERMARKINGS, *RECOVERIES, *RENAMINGS), Equivalence.SAME_MULTISET)
     },
     guarantees=(
-        Guarantee("every call gets one answer", "calls", every_call_gets_one_answer),
-        Guarantee("no more calls than the limit are allowed in a window", "calls", no_more_than_the_limit),
-        Guarantee("the first calls of a window are allowed", "calls", the_first_are_allowed),
-        Guarantee("a call is refused only when the quota is used up", "calls", refused_when_the_quota_is_used_up),
-        Guarantee(
-            "the quota starts anew in each window", "calls", the_quota_starts_anew, source=SCOPED, needs=WINDOWED
-        ),
-        Guarantee("users do not share a quota", "calls", users_do_not_share_a_quota, source=SCOPED),
+        *of_calls,
         Guarantee(
             "how many calls are allowed ignores order",
             "calls",

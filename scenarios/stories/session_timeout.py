@@ -8,17 +8,27 @@ open sessions. An event between two open sessions merges them.
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Iterator
 
 from conformance.model.equivalence import Equivalence
-from conformance.model.feature import Feature
 from conformance.model.perturbation import BUNDLINGS, RECOVERIES, RENAMINGS, REORDERINGS
 from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
-from conformance.model.scenario import Domain, Finding, Observation, Scenario, promise
+from conformance.model.scenario import Domain, Finding, Guarantee, Guarantees, Observation, Scenario, promise
 from conformance.model.schedule import Arrival, Event
 from conformance.model.values import Json
 from conformance.scenarios.documents import BEAM_GUIDE, SPARK_GUIDE
-from conformance.scenarios.shared import about, in_its_step, in_order, named, survives, where_the_watermark_moves
+from conformance.scenarios.shared import (
+    DRIVEN,
+    each_once,
+    in_its_step,
+    in_order,
+    named,
+    once,
+    survives,
+    where_the_watermark_moves,
+)
+from conformance.support.grouping import grouped
 
 GAP = 10_000
 
@@ -77,11 +87,7 @@ class SessionTimeout(Program):
 
 def sessions_with(run: Observation) -> dict[str, list[int]]:
     """Event id -> the numbers (in order of output) of the sessions that contain the event."""
-    found: dict[str, list[int]] = {}
-    for number, session in enumerate(run.values("ids")):
-        for event in session["ids"]:
-            found.setdefault(event, []).append(number)
-    return found
+    return grouped((event, number) for number, session in enumerate(run.values("ids")) for event in session["ids"])
 
 
 def neighbours(run: Observation) -> Iterator[tuple[Arrival, Arrival]]:
@@ -95,13 +101,14 @@ def _distance(pair: tuple[Arrival, Arrival]) -> int:
     return pair[1].event.event_time - pair[0].event.event_time
 
 
-def every_event_is_in_one_session(run: Observation) -> Iterator[Finding]:
-    sessions = sessions_with(run)
-    for arrival in run.on_time:
-        number = len(sessions.get(arrival.event.id, []))
-        yield number == 1 or f"{arrival.event.id} is in {number} sessions"
+of_sessions = Guarantees("sessions")
+
+every_event_is_in_one_session = of_sessions("every on-time event is in exactly one session")(
+    each_once("ids", "is in {} sessions")
+)
 
 
+@of_sessions("events closer than the gap share a session", source=SPARK_SESSIONS)
 def closer_than_the_gap_share_one(run: Observation) -> Iterator[Finding]:
     sessions = sessions_with(run)
     for pair in neighbours(run):
@@ -124,14 +131,21 @@ def _apart(run: Observation, distances: range) -> Iterator[Finding]:
             )
 
 
+@of_sessions("neighbours further apart than the gap do not share a session", source=BEAM_SESSIONS)
 def further_apart_do_not_share(run: Observation) -> Iterator[Finding]:
     yield from _apart(run, range(GAP + 1, 10**15))
 
 
+@of_sessions("neighbours exactly the gap apart do not share a session")
 def exactly_the_gap_apart_do_not_share(run: Observation) -> Iterator[Finding]:
     yield from _apart(run, range(GAP, GAP + 1))
 
 
+@of_sessions(
+    "a session closes when the watermark passes its last event plus the gap, not before",
+    source=SPARK_SESSIONS,
+    needs=DRIVEN,
+)
 @where_the_watermark_moves
 def closes_when_the_watermark_passes(run: Observation) -> Iterator[Finding]:
     for emission, inside in named(run, "ids"):
@@ -139,6 +153,7 @@ def closes_when_the_watermark_passes(run: Observation) -> Iterator[Finding]:
         yield in_its_step(run, f"the session of {', '.join(emission.value['ids'])}", end, emission.step, "closed")
 
 
+@of_sessions("a session is told to last from its first event to the gap after its last")
 def bounds_are_those_of_its_events(run: Observation) -> Iterator[Finding]:
     for emission, inside in named(run, "ids"):
         session, times = emission.value, [arrival.event.event_time for arrival in inside]
@@ -149,14 +164,13 @@ def bounds_are_those_of_its_events(run: Observation) -> Iterator[Finding]:
         )
 
 
+@of_sessions("a session closes once")
 def closes_once(run: Observation) -> Iterator[Finding]:
-    seen: dict[tuple[str, int], int] = {}
-    for emission, start in run.tagged("start"):
-        seen[emission.key, start] = seen.get((emission.key, start), 0) + 1
-    for (key, start), times in seen.items():
-        yield times == 1 or f"the session of key {key} from {start} was emitted {times} times"
+    for (key, start), times in Counter((emission.key, start) for emission, start in run.tagged("start")).items():
+        yield once(f"the session of key {key} from {start} was emitted", times)
 
 
+@of_sessions("an out-of-order event that connects two sessions merges them", source=BEAM_SESSIONS)
 def a_bridge_merges(run: Observation) -> Iterator[Finding]:
     """Exercised where an event lies between two earlier arrivals of its key, which share no session without it."""
     sessions = sessions_with(run)
@@ -174,9 +188,12 @@ def a_bridge_merges(run: Observation) -> Iterator[Finding]:
                 yield bool(shared) or f"{bridge.event.id} connects {left.id} and {right.id}, which share no session"
 
 
-close_in_order = in_order("end", "the sessions of key {} came out with the ends {}")
+close_in_order = of_sessions("sessions of a key that close at once come out in order of their ends")(
+    in_order("end", "the sessions of key {} came out with the ends {}")
+)
 
 
+@of_sessions("a timer that was cleared does not fire")
 def a_cleared_timer_does_not_fire(run: Observation) -> Iterator[Finding]:
     """Exercised where an event moves the end of a session: it is later than the key's latest event, by less than the
     gap.
@@ -198,8 +215,6 @@ def a_cleared_timer_does_not_fire(run: Observation) -> Iterator[Finding]:
                 yield not fired or f"a timer of key {key} fired for {fired[0]}, where no session ends any more"
 
 
-of_sessions = about("sessions")
-
 SCENARIO = Scenario(
     name="session timeout",
     summary=f"Group the events of a key into sessions closed by {GAP} ms of inactivity in event time.",
@@ -215,31 +230,9 @@ SCENARIO = Scenario(
         "sessions": promise((*REORDERINGS, *BUNDLINGS, *RECOVERIES, *RENAMINGS), Equivalence.SAME_MULTISET),
     },
     guarantees=(
-        of_sessions("every on-time event is in exactly one session", every_event_is_in_one_session),
-        of_sessions("events closer than the gap share a session", closer_than_the_gap_share_one, source=SPARK_SESSIONS),
-        of_sessions(
-            "neighbours further apart than the gap do not share a session",
-            further_apart_do_not_share,
-            source=BEAM_SESSIONS,
-        ),
-        of_sessions("neighbours exactly the gap apart do not share a session", exactly_the_gap_apart_do_not_share),
-        of_sessions(
-            "a session closes when the watermark passes its last event plus the gap, not before",
-            closes_when_the_watermark_passes,
-            source=SPARK_SESSIONS,
-            needs=frozenset({Feature.WATERMARK}),
-        ),
-        of_sessions(
-            "a session is told to last from its first event to the gap after its last", bounds_are_those_of_its_events
-        ),
-        of_sessions("a session closes once", closes_once),
-        of_sessions(
-            "an out-of-order event that connects two sessions merges them", a_bridge_merges, source=BEAM_SESSIONS
-        ),
-        of_sessions("sessions of a key that close at once come out in order of their ends", close_in_order),
-        of_sessions("a timer that was cleared does not fire", a_cleared_timer_does_not_fire),
-        of_sessions("sessions ignore arrival order", same_under=REORDERINGS, alike=Equivalence.SAME_MULTISET),
+        *of_sessions,
+        Guarantee("sessions ignore arrival order", "sessions", same_under=REORDERINGS, alike=Equivalence.SAME_MULTISET),
         *survives("sessions are", "sessions"),
-        of_sessions("sessions ignore bundling", same_under=BUNDLINGS, alike=Equivalence.SAME_MULTISET),
+        Guarantee("sessions ignore bundling", "sessions", same_under=BUNDLINGS, alike=Equivalence.SAME_MULTISET),
     ),
 )

@@ -11,15 +11,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from conformance.model.equivalence import Equivalence
-from conformance.model.feature import Feature
 from conformance.model.perturbation import BUNDLINGS, RECOVERIES, RENAMINGS, REORDERINGS
 from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
-from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
+from conformance.model.scenario import Domain, Finding, Guarantee, Guarantees, Observation, Scenario, promise
 from conformance.model.schedule import Arrival, Event
 from conformance.model.trace import Emission
 from conformance.scenarios.documents import BEAM_GUIDE, SPARK_GUIDE
-from conformance.scenarios.shared import in_its_step, survives, where_the_watermark_moves
+from conformance.scenarios.shared import DRIVEN, in_its_step, not_before, once, survives, where_the_watermark_moves
 from conformance.scenarios.stories.windowed_counting import BEAM_AT_THE_END, BEAM_ONCE, Of, counts
+from conformance.support.grouping import grouped
 
 SIZE = 10_000
 SLIDE = 5_000
@@ -61,11 +61,7 @@ class CountPerSlidingWindow(Program):
 
 def windows(run: Observation) -> dict[Of, list[Arrival]]:
     """Window -> the arrivals that it covers; only windows that cover an arrival."""
-    found: dict[Of, list[Arrival]] = {}
-    for arrival in run.arrivals:
-        for start in starts(arrival.event.event_time):
-            found.setdefault((arrival.event.key, start), []).append(arrival)
-    return found
+    return grouped(((a.event.key, start), a) for a in run.arrivals for start in starts(a.event.event_time))
 
 
 def in_time(run: Observation) -> Iterator[tuple[Of, list[Emission]]]:
@@ -76,6 +72,10 @@ def in_time(run: Observation) -> Iterator[tuple[Of, list[Emission]]]:
             yield of, emitted.get(of, [])
 
 
+of_windows = Guarantees("windows")
+
+
+@of_windows("an on-time element counts in each window that covers it", source=BEAM_OVERLAP)
 def counts_in_each_window(run: Observation) -> Iterator[Finding]:
     emitted = counts(run)
     for (key, start), arrivals in windows(run).items():
@@ -87,6 +87,7 @@ def counts_in_each_window(run: Observation) -> Iterator[Finding]:
             )
 
 
+@of_windows("a window counts no more elements than it covers", source=SPARK_OVERLAP)
 def counts_no_more(run: Observation) -> Iterator[Finding]:
     arrived = windows(run)
     for of, emitted in counts(run).items():
@@ -97,21 +98,20 @@ def counts_no_more(run: Observation) -> Iterator[Finding]:
             )
 
 
+@of_windows("a window comes out once", source=BEAM_ONCE)
 def comes_out_once(run: Observation) -> Iterator[Finding]:
     """Not asked of a window with a late element."""
     for (key, start), emitted in in_time(run):
-        yield len(emitted) == 1 or f"the window from {start} of key {key} came out {len(emitted)} times"
+        yield once(f"the window from {start} of key {key} came out", len(emitted))
 
 
+@of_windows("a window does not come out before its end", source=BEAM_AT_THE_END)
 def not_before_its_end(run: Observation) -> Iterator[Finding]:
     for emission, start in run.tagged("window"):
-        reached = max(a.watermark for a in run.case.schedule.advances if a.id <= emission.step)
-        yield (
-            reached >= start + SIZE
-            or f"the window from {start} of key {emission.key} came out at the watermark {reached}"
-        )
+        yield not_before(run, f"the window from {start} of key {emission.key}", start + SIZE, emission.step)
 
 
+@of_windows("a window comes out in the first advance that reaches its end", needs=DRIVEN)
 @where_the_watermark_moves
 def in_the_first_advance_that_reaches_its_end(run: Observation) -> Iterator[Finding]:
     for (key, start), emitted in in_time(run):
@@ -119,6 +119,7 @@ def in_the_first_advance_that_reaches_its_end(run: Observation) -> Iterator[Find
             yield in_its_step(run, f"the window from {start} of key {key}", start + SIZE, emission.step)
 
 
+@of_windows("a window that covers nothing does not come out")
 def empty_windows_do_not_come_out(run: Observation) -> Iterator[Finding]:
     arrived = windows(run)
     for key, start in counts(run):
@@ -136,22 +137,7 @@ SCENARIO = Scenario(
     },
     stable_under={"windows": promise((*REORDERINGS, *BUNDLINGS, *RECOVERIES, *RENAMINGS), Equivalence.SAME_MULTISET)},
     guarantees=(
-        Guarantee(
-            "an on-time element counts in each window that covers it",
-            "windows",
-            counts_in_each_window,
-            source=BEAM_OVERLAP,
-        ),
-        Guarantee("a window counts no more elements than it covers", "windows", counts_no_more, source=SPARK_OVERLAP),
-        Guarantee("a window comes out once", "windows", comes_out_once, source=BEAM_ONCE),
-        Guarantee("a window does not come out before its end", "windows", not_before_its_end, source=BEAM_AT_THE_END),
-        Guarantee(
-            "a window comes out in the first advance that reaches its end",
-            "windows",
-            in_the_first_advance_that_reaches_its_end,
-            needs=frozenset({Feature.WATERMARK}),
-        ),
-        Guarantee("a window that covers nothing does not come out", "windows", empty_windows_do_not_come_out),
+        *of_windows,
         Guarantee("window counts ignore order", "windows", same_under=REORDERINGS, alike=Equivalence.SAME_MULTISET),
         *survives("window counts are", "windows", Equivalence.SAME_MULTISET),
     ),

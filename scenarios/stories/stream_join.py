@@ -16,11 +16,20 @@ from conformance.model.equivalence import Equivalence
 from conformance.model.feature import Feature
 from conformance.model.perturbation import BUNDLINGS, RECOVERIES, RENAMINGS, REORDERINGS
 from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
-from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
+from conformance.model.scenario import Domain, Finding, Guarantee, Guarantees, Observation, Scenario, promise
 from conformance.model.schedule import Arrival, Event
 from conformance.model.trace import Emission
 from conformance.scenarios.documents import SPARK_GUIDE
-from conformance.scenarios.shared import Predicate, about, in_its_step, survives, where_the_watermark_moves
+from conformance.scenarios.shared import (
+    DRIVEN,
+    Predicate,
+    in_its_step,
+    once,
+    reached,
+    survives,
+    where_the_watermark_moves,
+)
+from conformance.support.grouping import grouped
 
 LEFT, RIGHT = "left", "right"
 
@@ -131,11 +140,7 @@ def pairs(run: Observation) -> Counter[Pair]:
 def unmatched(run: Observation, side: str = LEFT) -> dict[str, list[Emission]]:
     """Row of this side -> the emissions in which it came out as unmatched."""
     other = RIGHT if side == LEFT else LEFT
-    found: dict[str, list[Emission]] = {}
-    for emission, row in run.tagged(side):
-        if row is not None and emission.value[other] is None:
-            found.setdefault(row, []).append(emission)
-    return found
+    return grouped((row, e) for e, row in run.tagged(side) if row is not None and e.value[other] is None)
 
 
 def rows(run: Observation, matched: bool, side: str = LEFT) -> Iterator[Arrival]:
@@ -146,6 +151,14 @@ def rows(run: Observation, matched: bool, side: str = LEFT) -> Iterator[Arrival]
             yield arrival
 
 
+of_inner = Guarantees("inner")
+of_left_outer = Guarantees("left outer")
+of_right_outer = Guarantees("right outer")
+of_left_semi = Guarantees("left semi")
+
+
+@of_inner("each matching pair comes out", source=SPARK_MATCH)
+@of_left_outer("each matching pair comes out of an outer join", source=SPARK_MATCH)
 def each_matching_pair_comes_out(run: Observation) -> Iterator[Finding]:
     found = pairs(run)
     for pair, (left, right) in matching(run).items():
@@ -153,6 +166,7 @@ def each_matching_pair_comes_out(run: Observation) -> Iterator[Finding]:
         yield found[pair] > 0 or f"{pair[0]} and {pair[1]}, {apart} ms after it, did not come out as a pair"
 
 
+@of_inner("a pair exactly at the bound comes out")
 def a_pair_at_the_bound_comes_out(run: Observation) -> Iterator[Finding]:
     """Exercised where a right row is exactly BOUND later than a left row."""
     found = pairs(run)
@@ -161,11 +175,13 @@ def a_pair_at_the_bound_comes_out(run: Observation) -> Iterator[Finding]:
             yield found[pair] > 0 or f"{pair[0]} and {pair[1]}, exactly {BOUND} ms after it, did not come out as a pair"
 
 
+@of_inner("no pair comes out twice")
 def no_pair_comes_out_twice(run: Observation) -> Iterator[Finding]:
     for (left, right), times in pairs(run).items():
-        yield times == 1 or f"the pair of {left} and {right} came out {times} times"
+        yield once(f"the pair of {left} and {right} came out", times)
 
 
+@of_inner("no pair outside of the time bounds comes out")
 def no_pair_outside_of_the_bounds(run: Observation) -> Iterator[Finding]:
     """Exercised where a key has a left row and a right row that are no pair."""
     events = {arrival.event.id: arrival.event for arrival in run.arrivals}
@@ -182,6 +198,7 @@ def no_pair_outside_of_the_bounds(run: Observation) -> Iterator[Finding]:
             yield not beyond or beyond[0]
 
 
+@of_inner("rows of different keys are not joined")
 def keys_are_not_joined(run: Observation) -> Iterator[Finding]:
     """Exercised where there are several keys."""
     if len(run.arrivals_by_key) > 1:
@@ -193,6 +210,7 @@ def keys_are_not_joined(run: Observation) -> Iterator[Finding]:
             )
 
 
+@of_inner("a row that matches nothing does not come out of an inner join")
 def what_matches_nothing_does_not_come_out(run: Observation) -> Iterator[Finding]:
     known = {id for pair in matching(run) for id in pair}
     found = {id for value in run.values("left") for id in (value["left"], value["right"])}
@@ -207,9 +225,12 @@ def unmatched_once(*sides: str) -> Predicate:
             found = unmatched(run, side)
             for arrival in rows(run, matched=False, side=side):
                 times = len(found.get(arrival.event.id, []))
-                yield times == 1 or f"{arrival.event.id} matches nothing and was put out as unmatched {times} times"
+                yield once(f"{arrival.event.id} matches nothing and was put out as unmatched", times)
 
     return predicate
+
+
+of_left_outer("an unmatched left row comes out once")(unmatched_once(LEFT))
 
 
 def matched_is_never_unmatched(*sides: str) -> Predicate:
@@ -222,6 +243,9 @@ def matched_is_never_unmatched(*sides: str) -> Predicate:
                 )
 
     return predicate
+
+
+of_left_outer("a matched left row is never put out as unmatched")(matched_is_never_unmatched(LEFT))
 
 
 def last_partner(arrival: Arrival) -> int:
@@ -240,19 +264,28 @@ def unmatched_stays_in(side: str) -> Predicate:
     return predicate
 
 
+of_left_outer("an unmatched right row does not come out of a left outer join")(unmatched_stays_in(RIGHT))
+of_right_outer("an unmatched left row does not come out of a right outer join")(unmatched_stays_in(LEFT))
+
+
 def not_unmatched_before_the_bound(*sides: str) -> Predicate:
     def predicate(run: Observation) -> Iterator[Finding]:
         found = {id: emissions for side in sides for id, emissions in unmatched(run, side).items()}
         for arrival in (a for a in run.arrivals if a.event.id in found):
             bound = last_partner(arrival)
             for emission in found[arrival.event.id]:
-                reached = max(a.watermark for a in run.case.schedule.advances if a.id <= emission.step)
+                watermark = reached(run, emission.step)
                 yield (
-                    reached >= bound
-                    or f"a partner of {arrival.event.id} may come until {bound}; at {reached} it was unmatched"
+                    watermark >= bound
+                    or f"a partner of {arrival.event.id} may come until {bound}; at {watermark} it was unmatched"
                 )
 
     return predicate
+
+
+of_left_outer("a left row is not put out as unmatched before the bound has passed", source=SPARK_DELAY)(
+    not_unmatched_before_the_bound(LEFT)
+)
 
 
 def unmatched_in_the_first_advance_that_reaches_the_bound(*sides: str) -> Predicate:
@@ -268,18 +301,24 @@ def unmatched_in_the_first_advance_that_reaches_the_bound(*sides: str) -> Predic
     return predicate
 
 
+of_left_outer("an unmatched left row comes out in the first advance that reaches the bound", needs=DRIVEN)(
+    unmatched_in_the_first_advance_that_reaches_the_bound(LEFT)
+)
+
+
 def semi(run: Observation) -> Counter[str]:
     """How often each left row came out of a semi join."""
     return Counter(left for _, left in run.tagged("left"))
 
 
+@of_left_semi("a left row with a partner comes out of a semi join once")
 def a_left_row_with_a_partner_comes_out_once(run: Observation) -> Iterator[Finding]:
     found = semi(run)
     for arrival in rows(run, matched=True):
-        times = found[arrival.event.id]
-        yield times == 1 or f"{arrival.event.id} has a partner and came out {times} times"
+        yield once(f"{arrival.event.id} has a partner and came out", found[arrival.event.id])
 
 
+@of_left_semi("a left row without a partner does not come out of a semi join")
 def a_left_row_without_a_partner_stays_in(run: Observation) -> Iterator[Finding]:
     found = semi(run)
     for arrival in rows(run, matched=False):
@@ -341,9 +380,6 @@ def outer(program: str, words: str, *sides: str) -> tuple[Guarantee, ...]:
     )
 
 
-of_inner = about("inner")
-of_left_outer = about("left outer")
-
 SCENARIO = Scenario(
     name="stream join",
     summary=f"Pair each left row of a key with the right rows that are at most {BOUND} ms later.",
@@ -352,48 +388,15 @@ SCENARIO = Scenario(
     # A pair comes out with whichever of its rows arrives later.
     stable_under=dict.fromkeys(PROGRAMS, SAME),
     guarantees=(
-        of_inner("each matching pair comes out", each_matching_pair_comes_out, source=SPARK_MATCH),
-        of_inner("a pair exactly at the bound comes out", a_pair_at_the_bound_comes_out),
-        of_inner("no pair comes out twice", no_pair_comes_out_twice),
-        of_inner("no pair outside of the time bounds comes out", no_pair_outside_of_the_bounds),
-        of_inner("rows of different keys are not joined", keys_are_not_joined),
-        of_inner(
-            "a row that matches nothing does not come out of an inner join", what_matches_nothing_does_not_come_out
-        ),
-        of_inner("an inner join ignores order", same_under=REORDERINGS, alike=Equivalence.SAME_MULTISET),
+        *of_inner,
+        Guarantee("an inner join ignores order", "inner", same_under=REORDERINGS, alike=Equivalence.SAME_MULTISET),
         *survives("an inner join is", "inner", Equivalence.SAME_MULTISET),
-        of_left_outer(
-            "each matching pair comes out of an outer join", each_matching_pair_comes_out, source=SPARK_MATCH
-        ),
-        of_left_outer("an unmatched left row comes out once", unmatched_once(LEFT)),
-        of_left_outer("a matched left row is never put out as unmatched", matched_is_never_unmatched(LEFT)),
-        of_left_outer("an unmatched right row does not come out of a left outer join", unmatched_stays_in(RIGHT)),
-        of_left_outer(
-            "a left row is not put out as unmatched before the bound has passed",
-            not_unmatched_before_the_bound(LEFT),
-            source=SPARK_DELAY,
-        ),
-        of_left_outer(
-            "an unmatched left row comes out in the first advance that reaches the bound",
-            unmatched_in_the_first_advance_that_reaches_the_bound(LEFT),
-            needs=frozenset({Feature.WATERMARK}),
-        ),
-        of_left_outer("an outer join ignores order", same_under=REORDERINGS, alike=Equivalence.SAME_MULTISET),
+        *of_left_outer,
+        Guarantee("an outer join ignores order", "left outer", same_under=REORDERINGS, alike=Equivalence.SAME_MULTISET),
         *survives("an outer join is", "left outer", Equivalence.SAME_MULTISET),
         *outer("right outer", "right row", RIGHT),
-        Guarantee(
-            "an unmatched left row does not come out of a right outer join", "right outer", unmatched_stays_in(LEFT)
-        ),
+        *of_right_outer,
         *outer("full outer", "row", LEFT, RIGHT),
-        Guarantee(
-            "a left row with a partner comes out of a semi join once",
-            "left semi",
-            a_left_row_with_a_partner_comes_out_once,
-        ),
-        Guarantee(
-            "a left row without a partner does not come out of a semi join",
-            "left semi",
-            a_left_row_without_a_partner_stays_in,
-        ),
+        *of_left_semi,
     ),
 )

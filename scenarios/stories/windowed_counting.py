@@ -12,14 +12,14 @@ import itertools
 from collections.abc import Callable, Iterator
 
 from conformance.model.equivalence import Equivalence
-from conformance.model.feature import Feature
 from conformance.model.perturbation import BUNDLINGS, RECOVERIES, RENAMINGS, REORDERINGS
 from conformance.model.program import Cell, Emit, FixedWindows, Program, State, Timer, Timers
-from conformance.model.scenario import Domain, Finding, Observation, Scenario, promise
+from conformance.model.scenario import Domain, Finding, Guarantee, Guarantees, Observation, Scenario, promise
 from conformance.model.schedule import Arrival, Event
 from conformance.model.trace import Emission
 from conformance.scenarios.documents import BEAM_GUIDE, DROPPED_AS_LATE, SPARK_GUIDE
-from conformance.scenarios.shared import about, in_order, survives, where_the_watermark_moves
+from conformance.scenarios.shared import DRIVEN, in_order, not_before, once, survives, where_the_watermark_moves
+from conformance.support.grouping import grouped
 
 WINDOW = FixedWindows(size=10_000)
 REVISED = FixedWindows(size=10_000, allowed_lateness=5_000)
@@ -100,18 +100,12 @@ Of = tuple[str, int]
 
 def windows(run: Observation) -> dict[Of, list[Arrival]]:
     """Window -> the elements that arrived for it."""
-    found: dict[Of, list[Arrival]] = {}
-    for arrival in run.arrivals:
-        found.setdefault((arrival.event.key, WINDOW.start(arrival.event.event_time)), []).append(arrival)
-    return found
+    return grouped(((a.event.key, WINDOW.start(a.event.event_time)), a) for a in run.arrivals)
 
 
 def counts(run: Observation) -> dict[Of, list[Emission]]:
     """Window -> what came out of it, in order."""
-    found: dict[Of, list[Emission]] = {}
-    for emission, start in run.tagged("window"):
-        found.setdefault((emission.key, start), []).append(emission)
-    return found
+    return grouped(((emission.key, start), emission) for emission, start in run.tagged("window"))
 
 
 def past_its_end(arrival: Arrival) -> bool:
@@ -126,10 +120,16 @@ def in_time(run: Observation) -> Iterator[tuple[Of, list[Emission]]]:
             yield of, emitted
 
 
+of_windows = Guarantees("windows")
+of_revised = Guarantees("revised")
+
+
+@of_windows("every on-time element is counted in its window", source=SPARK_COUNTED)
 def every_on_time_element_is_counted(run: Observation) -> Iterator[Finding]:
     yield from _counted(run, "last", lambda told: told[-1])
 
 
+@of_revised("every on-time element is counted in its window with allowed lateness")
 def every_on_time_element_was_counted(run: Observation) -> Iterator[Finding]:
     """For windows that come out again. What comes out of a window that should be over is another guarantee's
     question."""
@@ -149,6 +149,8 @@ def _counted(run: Observation, which: str, of: Callable[[list[int]], int]) -> It
             )
 
 
+@of_windows("a window counts no more elements than it got")
+@of_revised("a window with allowed lateness counts no more elements than it got")
 def no_more_than_it_got(run: Observation) -> Iterator[Finding]:
     arrived = windows(run)
     for (key, start), emitted in counts(run).items():
@@ -156,6 +158,7 @@ def no_more_than_it_got(run: Observation) -> Iterator[Finding]:
         yield highest <= had or f"the window from {start} of key {key} had {had} elements and counted {highest}"
 
 
+@of_windows("windows of a key do not share a count", source=SPARK_WINDOWS)
 def windows_do_not_share_a_count(run: Observation) -> Iterator[Finding]:
     """Exercised where a key had elements in several windows."""
     arrived, emitted = windows(run), counts(run)
@@ -167,13 +170,15 @@ def windows_do_not_share_a_count(run: Observation) -> Iterator[Finding]:
                 yield count <= had or f"the window from {of[1]} of key {key} counted {count}, {had} of them its own"
 
 
+@of_windows("a window comes out once", source=BEAM_ONCE)
+@of_revised("a window with allowed lateness comes out once if no element comes after its end")
 def comes_out_once(run: Observation) -> Iterator[Finding]:
     """Not asked of a window for which an element came after the window's end."""
     for (key, start), emitted in in_time(run):
-        times = len(emitted)
-        yield times == 1 or f"the window from {start} of key {key} came out {times} times"
+        yield once(f"the window from {start} of key {key} came out", len(emitted))
 
 
+@of_windows("a window comes out at most once in a step", source=BEAM_ONCE)
 def once_in_a_step(run: Observation) -> Iterator[Finding]:
     """Asked about each window that got an element."""
     emitted = counts(run)
@@ -182,16 +187,17 @@ def once_in_a_step(run: Observation) -> Iterator[Finding]:
         yield len(steps) == len({*steps}) or f"the window from {start} of key {key} came out in the steps {steps}"
 
 
+@of_windows("a window does not come out before its end", source=BEAM_AT_THE_END)
+@of_revised("a window with allowed lateness does not come out before its end")
 def not_before_its_end(run: Observation) -> Iterator[Finding]:
     for (key, start), emitted in counts(run).items():
         for emission in emitted:
-            reached = max(a.watermark for a in run.case.schedule.advances if a.id <= emission.step)
-            yield (
-                reached >= start + WINDOW.size
-                or f"the window from {start} of key {key} came out at the watermark {reached}"
-            )
+            yield not_before(run, f"the window from {start} of key {key}", start + WINDOW.size, emission.step)
 
 
+@of_windows(
+    "the last count of a window comes out in the first advance that reaches its end", source=SPARK_FINAL, needs=DRIVEN
+)
 @where_the_watermark_moves
 def in_the_first_advance_that_reaches_its_end(run: Observation) -> Iterator[Finding]:
     for (key, start), emitted in in_time(run):
@@ -199,6 +205,7 @@ def in_the_first_advance_that_reaches_its_end(run: Observation) -> Iterator[Find
         yield last == due or f"the window from {start} of key {key} is due in step {due}, its last count is of {last}"
 
 
+@of_windows("an element past the end of its window does not bring it out again", source=BEAM_ONCE, needs=DRIVEN)
 def late_elements_do_not_bring_it_out_again(run: Observation) -> Iterator[Finding]:
     """Exercised where an element arrives for a window whose end has passed."""
     emitted = counts(run)
@@ -212,9 +219,12 @@ def late_elements_do_not_bring_it_out_again(run: Observation) -> Iterator[Findin
             )
 
 
-come_out_in_order = in_order("window", "the windows of key {} came out as {}")
+come_out_in_order = of_windows("windows of a key that end at once come out in order")(
+    in_order("window", "the windows of key {} came out as {}")
+)
 
 
+@of_revised("each further count of a window is larger", source=BEAM_REVISED, needs=DRIVEN)
 def each_further_count_is_larger(run: Observation) -> Iterator[Finding]:
     """Exercised by a window for which an element came after the window's end."""
     emitted = counts(run)
@@ -225,6 +235,7 @@ def each_further_count_is_larger(run: Observation) -> Iterator[Finding]:
             yield grow or f"the window from {start} of key {key} came out with the counts {told}"
 
 
+@of_revised("an element within the allowed lateness revises its window's count", source=BEAM_REVISED, needs=DRIVEN)
 def late_elements_revise_the_count(run: Observation) -> Iterator[Finding]:
     """Exercised where an element comes after its window's end, within the allowed lateness, and no element of the
     window is too late.
@@ -245,6 +256,9 @@ def late_elements_revise_the_count(run: Observation) -> Iterator[Finding]:
                 )
 
 
+@of_revised(
+    "an element past the allowed lateness does not revise its window's count", source=DROPPED_AS_LATE, needs=DRIVEN
+)
 def too_late_elements_do_not_revise_the_count(run: Observation) -> Iterator[Finding]:
     emitted = counts(run)
     for (key, start), arrivals in windows(run).items():
@@ -257,11 +271,6 @@ def too_late_elements_do_not_revise_the_count(run: Observation) -> Iterator[Find
                     f"in step {again[0]}"
                 )
 
-
-DRIVEN = frozenset({Feature.WATERMARK})
-
-of_windows = about("windows")
-of_revised = about("revised")
 
 SCENARIO = Scenario(
     name="windowed counting",
@@ -285,50 +294,10 @@ SCENARIO = Scenario(
         "revised": promise((*RECOVERIES, *RENAMINGS), Equivalence.SAME_MULTISET),
     },
     guarantees=(
-        of_windows(
-            "every on-time element is counted in its window", every_on_time_element_is_counted, source=SPARK_COUNTED
-        ),
-        of_windows("a window counts no more elements than it got", no_more_than_it_got),
-        of_windows("windows of a key do not share a count", windows_do_not_share_a_count, source=SPARK_WINDOWS),
-        of_windows("a window comes out once", comes_out_once, source=BEAM_ONCE),
-        of_windows("a window comes out at most once in a step", once_in_a_step, source=BEAM_ONCE),
-        of_windows("a window does not come out before its end", not_before_its_end, source=BEAM_AT_THE_END),
-        of_windows(
-            "the last count of a window comes out in the first advance that reaches its end",
-            in_the_first_advance_that_reaches_its_end,
-            source=SPARK_FINAL,
-            needs=DRIVEN,
-        ),
-        of_windows(
-            "an element past the end of its window does not bring it out again",
-            late_elements_do_not_bring_it_out_again,
-            source=BEAM_ONCE,
-            needs=DRIVEN,
-        ),
-        of_windows("windows of a key that end at once come out in order", come_out_in_order),
-        of_windows("window counts ignore order", same_under=REORDERINGS, alike=Equivalence.SAME_MULTISET),
-        of_windows("window counts ignore bundling", same_under=BUNDLINGS, alike=Equivalence.SAME_MULTISET),
+        *of_windows,
+        Guarantee("window counts ignore order", "windows", same_under=REORDERINGS, alike=Equivalence.SAME_MULTISET),
+        Guarantee("window counts ignore bundling", "windows", same_under=BUNDLINGS, alike=Equivalence.SAME_MULTISET),
         *survives("window counts are", "windows", Equivalence.SAME_MULTISET),
-        of_revised(
-            "every on-time element is counted in its window with allowed lateness", every_on_time_element_was_counted
-        ),
-        of_revised("a window with allowed lateness counts no more elements than it got", no_more_than_it_got),
-        of_revised("a window with allowed lateness does not come out before its end", not_before_its_end),
-        of_revised("a window with allowed lateness comes out once if no element comes after its end", comes_out_once),
-        of_revised(
-            "each further count of a window is larger", each_further_count_is_larger, source=BEAM_REVISED, needs=DRIVEN
-        ),
-        of_revised(
-            "an element within the allowed lateness revises its window's count",
-            late_elements_revise_the_count,
-            source=BEAM_REVISED,
-            needs=DRIVEN,
-        ),
-        of_revised(
-            "an element past the allowed lateness does not revise its window's count",
-            too_late_elements_do_not_revise_the_count,
-            source=DROPPED_AS_LATE,
-            needs=DRIVEN,
-        ),
+        *of_revised,
     ),
 )

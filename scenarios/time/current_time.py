@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterator
 from conformance.model.equivalence import Equivalence
 from conformance.model.perturbation import RECOVERIES
 from conformance.model.program import Emit, Program, State, Timers
-from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
+from conformance.model.scenario import Domain, Finding, Guarantee, Guarantees, Observation, Scenario, Source, promise
 from conformance.model.schedule import Event
+from conformance.scenarios.shared import once
 
 SQL = "https://spark.apache.org/docs/4.3.0/api/sql/index.html"
 
@@ -54,11 +55,15 @@ def agrees(expression: str) -> Callable[[Observation], Iterator[Finding]]:
     return predicate
 
 
+of_one_time = Guarantees("one time")
+
+
+@of_one_time("each on-time element comes out once")
 def comes_out_once(run: Observation) -> Iterator[Finding]:
     came = Counter((emission.key, emission.value["id"]) for emission, _ in run.tagged("agree"))
     for arrival in run.on_time:
-        found = came[arrival.event.key, arrival.event.id]
-        yield found == 1 or f"element {arrival.event.id} of key {arrival.event.key} came out {found} times"
+        key, id = arrival.event.key, arrival.event.id
+        yield once(f"element {id} of key {key} came out", came[key, id])
 
 
 SCENARIO = Scenario(
@@ -78,6 +83,6 @@ SCENARIO = Scenario(
             )
             for expression, source in EXPRESSIONS.items()
         ),
-        Guarantee("each on-time element comes out once", "one time", comes_out_once),
+        *of_one_time,
     ),
 )

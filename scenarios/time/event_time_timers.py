@@ -10,7 +10,6 @@ import itertools
 from collections.abc import Iterator
 
 from conformance.model.equivalence import Equivalence
-from conformance.model.feature import Feature
 from conformance.model.perturbation import (
     BUNDLINGS,
     FINER,
@@ -21,10 +20,11 @@ from conformance.model.perturbation import (
     WATERMARKINGS,
 )
 from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
-from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
+from conformance.model.scenario import Domain, Finding, Guarantees, Observation, Scenario, Source, promise
 from conformance.model.schedule import Arrival, Event
 from conformance.scenarios.documents import BEAM_TIMER, IN_TIMESTAMP_ORDER, ONCE_PER_TIMER, REGISTER_IN_CALLBACKS
-from conformance.scenarios.shared import in_its_step, where_the_watermark_moves
+from conformance.scenarios.shared import DRIVEN, in_its_step, not_before, once, where_the_watermark_moves
+from conformance.support.grouping import grouped
 
 PAUSE = 10_000
 SOON = 1_000
@@ -126,18 +126,24 @@ def firings(run: Observation, key: str, time: int) -> list[int]:
     return [emission.step for emission, fired in run.tagged("fired") if (emission.key, fired) == (key, time)]
 
 
+of_moved = Guarantees("moved")
+of_chain = Guarantees("chain")
+of_relay = Guarantees("relay")
+
+
+@of_moved("a timer does not fire before its time", source=IN_TIMESTAMP_ORDER)
 def not_before_its_time(run: Observation) -> Iterator[Finding]:
     for emission, time in run.tagged("fired"):
-        reached = max(a.watermark for a in run.case.schedule.advances if a.id <= emission.step)
-        yield reached >= time or f"the timer of key {emission.key} for {time} fired at the watermark {reached}"
+        yield not_before(run, f"the timer of key {emission.key} for {time}", time, emission.step, "fired")
 
 
+@of_moved("a timer fires once", source=ONCE_PER_TIMER)
 def fires_once(run: Observation) -> Iterator[Finding]:
     for key, time in left_alone(run):
-        times = len(firings(run, key, time))
-        yield times == 1 or f"the timer of key {key} for {time} fired {times} times"
+        yield once(f"the timer of key {key} for {time} fired", len(firings(run, key, time)))
 
 
+@of_moved("a timer fires in the first advance that reaches it", needs=DRIVEN)
 @where_the_watermark_moves
 def fires_in_the_first_advance(run: Observation) -> Iterator[Finding]:
     for key, time in left_alone(run):
@@ -145,20 +151,19 @@ def fires_in_the_first_advance(run: Observation) -> Iterator[Finding]:
             yield in_its_step(run, f"the timer of key {key} for {time}", time, step, "fired")
 
 
+@of_moved("a moved timer fires only at its last time", source=BEAM_RESET)
 def fires_only_at_its_last_time(run: Observation) -> Iterator[Finding]:
     for key, time in moved_away(run):
         steps = firings(run, key, time)
         yield not steps or f"the timer of key {key} was moved away from {time} and fired for it in step {steps[0]}"
 
 
+@of_chain("a timer set from a timer fires in the first advance that reaches it", source=REGISTER_IN_CALLBACKS)
 def set_from_a_timer_fires(run: Observation) -> Iterator[Finding]:
     """Not asked where both timers are due in a bundle (after a coalesced advance): the bundle may end before the second
     fires."""
     bundles = {bundle.id for bundle in run.case.schedule.bundles}
-    fired: dict[str, list[int]] = {}
-    for emission, name in run.tagged("fired"):
-        if name == "third":
-            fired.setdefault(emission.value["of"], []).append(emission.step)
+    fired = grouped((emission.value["of"], emission.step) for emission, name in run.tagged("fired") if name == "third")
     for arrival in run.arrivals:
         event, time = arrival.event, arrival.event.event_time + PAUSE
         due = run.case.schedule.due(time + LATER)
@@ -171,6 +176,7 @@ def set_from_a_timer_fires(run: Observation) -> Iterator[Finding]:
             )
 
 
+@of_chain("a timer cleared from a timer does not fire")
 def cleared_from_a_timer_does_not_fire(run: Observation) -> Iterator[Finding]:
     """Exercised where the timer that clears has fired. A timer that fired earlier was not cleared yet."""
     for _, event, old in given_up(run, "cleared"):
@@ -203,6 +209,7 @@ def given_up(run: Observation, name: str) -> Iterator[tuple[str, Event, int]]:
             yield key, event, len(after)
 
 
+@of_relay("a timer moved from a timer fires at its new time only", source=BEAM_RESET)
 def moved_from_a_timer_fires_at_its_new_time_only(run: Observation) -> Iterator[Finding]:
     """Exercised where the timer that moves the other has fired. Where the other has fired before, it was set again, not
     moved."""
@@ -236,28 +243,5 @@ SCENARIO = Scenario(
             (*REORDERINGS, *BUNDLINGS, *WATERMARKINGS, *RECOVERIES, *RENAMINGS), Equivalence.SAME_MULTISET
         ),
     },
-    guarantees=(
-        Guarantee("a timer does not fire before its time", "moved", not_before_its_time, source=IN_TIMESTAMP_ORDER),
-        Guarantee("a timer fires once", "moved", fires_once, source=ONCE_PER_TIMER),
-        Guarantee(
-            "a timer fires in the first advance that reaches it",
-            "moved",
-            fires_in_the_first_advance,
-            needs=frozenset({Feature.WATERMARK}),
-        ),
-        Guarantee("a moved timer fires only at its last time", "moved", fires_only_at_its_last_time, source=BEAM_RESET),
-        Guarantee(
-            "a timer set from a timer fires in the first advance that reaches it",
-            "chain",
-            set_from_a_timer_fires,
-            source=REGISTER_IN_CALLBACKS,
-        ),
-        Guarantee("a timer cleared from a timer does not fire", "chain", cleared_from_a_timer_does_not_fire),
-        Guarantee(
-            "a timer moved from a timer fires at its new time only",
-            "relay",
-            moved_from_a_timer_fires_at_its_new_time_only,
-            source=BEAM_RESET,
-        ),
-    ),
+    guarantees=(*of_moved, *of_chain, *of_relay),
 )

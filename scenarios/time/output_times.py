@@ -19,7 +19,7 @@ from conformance.model.perturbation import (
     WATERMARKINGS,
 )
 from conformance.model.program import Cell, Emit, FixedWindows, Program, State, Timer, Timers
-from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
+from conformance.model.scenario import Domain, Finding, Guarantees, Observation, Scenario, Source, promise
 from conformance.model.schedule import Event
 from conformance.scenarios.documents import BEAM_GUIDE, JAVADOC
 from conformance.scenarios.shared import named
@@ -108,6 +108,16 @@ def last_of(event_time: int) -> int:
     return event_time - event_time % WINDOW + WINDOW - 1
 
 
+of_elements = Guarantees("elements")
+of_timers = Guarantees("timers")
+of_moved = Guarantees("moved")
+of_windows = Guarantees("windows")
+of_late_in_windows = Guarantees("late in windows")
+
+
+@of_elements("an output has the time of its element", source=OF_ITS_ELEMENT)
+@of_windows("an output of an element in a window has the time of its element")
+@of_late_in_windows("an output of a late element in an open window has the time of its element")
 def of_its_element(run: Observation) -> Iterator[Finding]:
     for emission, (arrival,) in named(run, "of"):
         event, told = arrival.event, emission.event_time
@@ -125,20 +135,24 @@ def _alarms(run: Observation, *values: str) -> Iterator[Finding]:
             yield told == due or f"the output of a timer of {event.id}, for {due}, has the time {told}"
 
 
+@of_timers("an output of a timer has the time of the timer", source=OF_ITS_TIMER)
 def of_its_timer(run: Observation) -> Iterator[Finding]:
     yield from _alarms(run, "once", "two")
 
 
+@of_timers("an output of a timer for a time that has passed has that time")
 def of_a_timer_in_the_past(run: Observation) -> Iterator[Finding]:
     yield from _alarms(run, "long ago")
 
 
+@of_moved("an output of a timer that was moved has its last time")
 def of_a_moved_timer(run: Observation) -> Iterator[Finding]:
     for emission, latest in run.tagged("quiet since"):
         due, told = latest + PAUSE, emission.event_time
         yield told == due or f"the output of key {emission.key}'s timer, moved to {due}, has the time {told}"
 
 
+@of_windows("an output at the end of a window has the time of the window's last millisecond")
 def of_the_end_of_its_window(run: Observation) -> Iterator[Finding]:
     for key, arrivals in run.arrivals_by_key.items():
         ends = {last_of(arrival.event.event_time) for arrival in arrivals}
@@ -179,21 +193,5 @@ SCENARIO = Scenario(
         "windows": promise(STABLE, Equivalence.SAME_MULTISET),
         "late in windows": promise((*REORDERINGS, *BUNDLINGS, *RECOVERIES, *RENAMINGS), Equivalence.SAME_MULTISET),
     },
-    guarantees=(
-        Guarantee("an output has the time of its element", "elements", of_its_element, source=OF_ITS_ELEMENT),
-        Guarantee("an output of a timer has the time of the timer", "timers", of_its_timer, source=OF_ITS_TIMER),
-        Guarantee("an output of a timer for a time that has passed has that time", "timers", of_a_timer_in_the_past),
-        Guarantee("an output of a timer that was moved has its last time", "moved", of_a_moved_timer),
-        Guarantee("an output of an element in a window has the time of its element", "windows", of_its_element),
-        Guarantee(
-            "an output of a late element in an open window has the time of its element",
-            "late in windows",
-            of_its_element,
-        ),
-        Guarantee(
-            "an output at the end of a window has the time of the window's last millisecond",
-            "windows",
-            of_the_end_of_its_window,
-        ),
-    ),
+    guarantees=(*of_elements, *of_timers, *of_moved, *of_windows, *of_late_in_windows),
 )

@@ -12,14 +12,13 @@ import itertools
 from collections.abc import Iterator
 
 from conformance.model.equivalence import Equivalence
-from conformance.model.feature import Feature
 from conformance.model.perturbation import RECOVERIES, RENAMINGS
 from conformance.model.program import Program
-from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, Source, promise
+from conformance.model.scenario import Domain, Finding, Guarantees, Observation, Scenario, Source, promise
 from conformance.model.schedule import Arrival
 from conformance.model.trace import Emission
 from conformance.scenarios.documents import BEAM_GUIDE
-from conformance.scenarios.shared import where_the_watermark_moves
+from conformance.scenarios.shared import DRIVEN, reached, where_the_watermark_moves
 from conformance.scenarios.stories.batching_per_key import BEAM_FULL
 from conformance.scenarios.stories.windowed_counting import BEAM_AT_THE_END, BEAM_REVISED, REVISED, WINDOW, Of, windows
 from conformance.scenarios.stories.windowed_counting import counts as panes
@@ -69,12 +68,35 @@ def times(run: Observation, event: str, kind: str = "pane") -> int:
     return sum(event in ids for _, ids in run.tagged(kind))
 
 
+PROGRAMS: dict[str, Program] = {
+    "early": Early(),
+    "either": Either(),
+    "accumulated": Accumulated(),
+    "never": Never(),
+    "paused": Paused(),
+    "beside counts": BesideCounts(),
+    "two outputs": TwoOutputs(),
+    "grouped batches": GroupedBatches(),
+}
+
+of_early, of_either, of_accumulated, of_never, of_paused, of_beside_counts, of_two_outputs, of_grouped_batches = map(
+    Guarantees, PROGRAMS
+)
+
+
+@of_early("every on-time element is in exactly one pane, early or not", source=MODE)
+@of_either("every on-time element is in exactly one pane, whichever of two triggers fires", source=MODE)
+@of_never("nothing is lost where the trigger never fires: it comes out when the window ends", source=BUFFERED)
+@of_beside_counts("every on-time element comes out beside its side input, once")
+@of_two_outputs("the second of two outputs has every element when its window ends")
+@of_grouped_batches("the input ends cleanly: every element of a batch reaches the grouping behind it", source=BEAM_FULL)
 def in_exactly_one_pane(run: Observation) -> Iterator[Finding]:
     for arrival in run.on_time:
         found = times(run, arrival.event.id)
         yield found == 1 or f"{arrival.event.id} is in {found} panes"
 
 
+@of_early("no pane is empty", source=NOT_KEYS_ALONE)
 def has_an_element(run: Observation) -> Iterator[Finding]:
     for emission, ids in run.tagged("pane"):
         yield ids != [] or f"in step {emission.step} a pane of key {emission.key} came out without any element"
@@ -84,10 +106,11 @@ def before_its_end(run: Observation) -> Iterator[tuple[Of, Emission]]:
     """(window, a pane that came out before the window's end)."""
     for of, emitted in panes(run).items():
         for emission in emitted:
-            if max(a.watermark for a in run.case.schedule.advances if a.id <= emission.step) < of[1] + WINDOW.size:
+            if reached(run, emission.step) < of[1] + WINDOW.size:
                 yield of, emission
 
 
+@of_early("an early pane has as many elements as its trigger waits for", source=AT_LEAST)
 def an_early_pane_has_enough(run: Observation) -> Iterator[Finding]:
     for (key, start), emission in before_its_end(run):
         ids = emission.value["pane"]
@@ -97,6 +120,8 @@ def an_early_pane_has_enough(run: Observation) -> Iterator[Finding]:
         )
 
 
+@of_early("an early pane comes out with the element that fills it", source=AT_LEAST, needs=DRIVEN)
+@of_either("a pane of two triggers comes out with the element that fills it", source=AT_LEAST, needs=DRIVEN)
 @where_the_watermark_moves
 def comes_out_when_it_has_enough(run: Observation) -> Iterator[Finding]:
     """Asked of the first early pane of a window whose elements are all on time."""
@@ -111,6 +136,7 @@ def comes_out_when_it_has_enough(run: Observation) -> Iterator[Finding]:
         )
 
 
+@of_early("what is left for the last pane comes out when the window ends", source=BEAM_AT_THE_END, needs=DRIVEN)
 @where_the_watermark_moves
 def the_rest_comes_out_at_the_end(run: Observation) -> Iterator[Finding]:
     """Asked of the last pane of a window whose elements are all on time."""
@@ -123,6 +149,7 @@ def the_rest_comes_out_at_the_end(run: Observation) -> Iterator[Finding]:
             )
 
 
+@of_accumulated("a pane that accumulates has all of the pane before it", source=MODE)
 def has_all_of_the_one_before(run: Observation) -> Iterator[Finding]:
     for (key, start), emitted in panes(run).items():
         for one, other in itertools.pairwise(emission.value["pane"] for emission in emitted):
@@ -133,6 +160,7 @@ def has_all_of_the_one_before(run: Observation) -> Iterator[Finding]:
             )
 
 
+@of_accumulated("the last pane that accumulates has every on-time element", source=MODE)
 def the_last_pane_has_all(run: Observation) -> Iterator[Finding]:
     emitted = panes(run)
     for (key, start), arrivals in windows(run).items():
@@ -142,6 +170,9 @@ def the_last_pane_has_all(run: Observation) -> Iterator[Finding]:
             yield not lost or f"the last pane of the window from {start} of key {key} is without {lost}"
 
 
+@of_accumulated(
+    "an element within the allowed lateness brings out a pane that has it", source=BEAM_REVISED, needs=DRIVEN
+)
 def allowed_late_elements_bring_out_a_pane(run: Observation) -> Iterator[Finding]:
     """Exercised by an element behind its window's end, within the allowed lateness, of a window that had elements on
     time."""
@@ -166,12 +197,14 @@ def long_gone(run: Observation) -> Iterator[Arrival]:
             yield arrival
 
 
+@of_paused("what waits for processing time comes out in one pane when the time has passed", source=WALL_CLOCK)
 def comes_out_after_the_pause(run: Observation) -> Iterator[Finding]:
     for arrival in long_gone(run):
         found = times(run, arrival.event.id)
         yield found == 1 or f"{arrival.event.id} is in {found} panes when twice the pause has passed"
 
 
+@of_beside_counts("a side input is that of the element's window", source=SIDE)
 def meets_its_count(run: Observation) -> Iterator[Finding]:
     """Asked of windows whose elements are all on time."""
     counts = {ids[0]: emission.value["count"] for emission, ids in run.tagged("pane")}
@@ -184,6 +217,7 @@ def meets_its_count(run: Observation) -> Iterator[Finding]:
                 )
 
 
+@of_two_outputs("the first of two outputs has every element at once")
 def comes_out_at_once(run: Observation) -> Iterator[Finding]:
     steps = {event: emission.step for emission, event in run.tagged("now")}
     for arrival in run.on_time:
@@ -191,24 +225,10 @@ def comes_out_at_once(run: Observation) -> Iterator[Finding]:
         yield found == arrival.step or f"{arrival.event.id} came in step {arrival.step} and out in {found}"
 
 
-DRIVEN = frozenset({Feature.WATERMARK})
-
 ON_TIME = Domain(offsets=(1, 1, 500, 5_000, 9_999, 10_000, 10_000, 20_000), keys=2)
 LATE_TOO = Domain(
     offsets=(1, 1, 500, 9_999, 10_000, 0, -1, -500, -4_999, -5_000, -10_000, -15_000), on_time=False, keys=2
 )
-
-PROGRAMS: dict[str, Program] = {
-    "early": Early(),
-    "either": Either(),
-    "accumulated": Accumulated(),
-    "never": Never(),
-    "paused": Paused(),
-    "beside counts": BesideCounts(),
-    "two outputs": TwoOutputs(),
-    "grouped batches": GroupedBatches(),
-}
-
 
 SCENARIO = Scenario(
     name="panes",
@@ -222,85 +242,13 @@ SCENARIO = Scenario(
     stable_under={name: promise((*RECOVERIES, *RENAMINGS), Equivalence.SAME_MULTISET) for name in PROGRAMS},
     planned=False,
     guarantees=(
-        Guarantee(
-            "every on-time element is in exactly one pane, early or not", "early", in_exactly_one_pane, source=MODE
-        ),
-        Guarantee("no pane is empty", "early", has_an_element, source=NOT_KEYS_ALONE),
-        Guarantee(
-            "an early pane has as many elements as its trigger waits for",
-            "early",
-            an_early_pane_has_enough,
-            source=AT_LEAST,
-        ),
-        Guarantee(
-            "an early pane comes out with the element that fills it",
-            "early",
-            comes_out_when_it_has_enough,
-            source=AT_LEAST,
-            needs=DRIVEN,
-        ),
-        Guarantee(
-            "what is left for the last pane comes out when the window ends",
-            "early",
-            the_rest_comes_out_at_the_end,
-            source=BEAM_AT_THE_END,
-            needs=DRIVEN,
-        ),
-        Guarantee(
-            "every on-time element is in exactly one pane, whichever of two triggers fires",
-            "either",
-            in_exactly_one_pane,
-            source=MODE,
-        ),
-        Guarantee(
-            "a pane of two triggers comes out with the element that fills it",
-            "either",
-            comes_out_when_it_has_enough,
-            source=AT_LEAST,
-            needs=DRIVEN,
-        ),
-        Guarantee(
-            "a pane that accumulates has all of the pane before it",
-            "accumulated",
-            has_all_of_the_one_before,
-            source=MODE,
-        ),
-        Guarantee(
-            "the last pane that accumulates has every on-time element",
-            "accumulated",
-            the_last_pane_has_all,
-            source=MODE,
-        ),
-        Guarantee(
-            "an element within the allowed lateness brings out a pane that has it",
-            "accumulated",
-            allowed_late_elements_bring_out_a_pane,
-            source=BEAM_REVISED,
-            needs=DRIVEN,
-        ),
-        Guarantee(
-            "nothing is lost where the trigger never fires: it comes out when the window ends",
-            "never",
-            in_exactly_one_pane,
-            source=BUFFERED,
-        ),
-        Guarantee(
-            "what waits for processing time comes out in one pane when the time has passed",
-            "paused",
-            comes_out_after_the_pause,
-            source=WALL_CLOCK,
-        ),
-        Guarantee("every on-time element comes out beside its side input, once", "beside counts", in_exactly_one_pane),
-        Guarantee("a side input is that of the element's window", "beside counts", meets_its_count, source=SIDE),
-        Guarantee("the first of two outputs has every element at once", "two outputs", comes_out_at_once),
-        Guarantee(
-            "the second of two outputs has every element when its window ends", "two outputs", in_exactly_one_pane
-        ),
-        Guarantee(
-            "the input ends cleanly: every element of a batch reaches the grouping behind it",
-            "grouped batches",
-            in_exactly_one_pane,
-            source=BEAM_FULL,
-        ),
+        *of_early,
+        *of_either,
+        *of_accumulated,
+        *of_never,
+        *of_paused,
+        *of_beside_counts,
+        *of_two_outputs,
+        *of_grouped_batches,
     ),
 )

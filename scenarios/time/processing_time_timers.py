@@ -15,10 +15,9 @@ from conformance.model.equivalence import Equivalence
 from conformance.model.feature import Feature
 from conformance.model.perturbation import INTERLEAVE, RECOVERIES, RENAME
 from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
-from conformance.model.scenario import Domain, Finding, Observation, Scenario, promise
+from conformance.model.scenario import Domain, Finding, Guarantees, Observation, Scenario, promise
 from conformance.model.schedule import SLACK, Arrival, Event
 from conformance.scenarios.documents import BEAM_GUIDE, WITHOUT_RECORDS
-from conformance.scenarios.shared import about
 
 PAUSE = 14_000
 """One wait (8 s) + SLACK, which is shorter than two waits: the timer is due after two waits, and not after one."""
@@ -89,12 +88,19 @@ def firings(run: Observation, key: str, setting: int) -> list[int]:
     return [emission.step for emission, events in run.tagged("quiet") if (emission.key, events) == (key, setting)]
 
 
+TIMERS = frozenset({Feature.PROCESSING_TIMERS})
+
+of_quiet = Guarantees("quiet", needs=TIMERS)
+
+
+@of_quiet("a processing-time timer fires once", source=WALL_CLOCK)
 def fires_once(run: Observation) -> Iterator[Finding]:
     for key, step, setting, by in left_alone(run):
         times = len(firings(run, key, setting))
         yield times == 1 or f"the timer of key {key} that step {step} set fired {times} times by step {by}"
 
 
+@of_quiet("a processing-time timer does not fire before its time")
 def not_before_its_time(run: Observation) -> Iterator[Finding]:
     for key, arrival, setting, _ in settings(run):
         for step in firings(run, key, setting):
@@ -106,6 +112,7 @@ def not_before_its_time(run: Observation) -> Iterator[Finding]:
             )
 
 
+@of_quiet("a processing-time timer fires as soon as its time has come")
 def fires_when_its_time_has_come(run: Observation) -> Iterator[Finding]:
     for key, step, setting, by in left_alone(run):
         for fired in firings(run, key, setting):
@@ -127,6 +134,7 @@ def moved(run: Observation, cancelled: bool) -> Iterator[tuple[str, int, int, in
                 yield key, arrival.step, setting, following.step
 
 
+@of_quiet("a processing-time timer that was moved fires only at its last time")
 def a_moved_timer(run: Observation) -> Iterator[Finding]:
     for key, step, setting, by in moved(run, cancelled=False):
         fired = firings(run, key, setting)
@@ -136,6 +144,7 @@ def a_moved_timer(run: Observation) -> Iterator[Finding]:
         )
 
 
+@of_quiet("a processing-time timer that was cleared does not fire")
 def a_cleared_timer(run: Observation, later: bool = False) -> Iterator[Finding]:
     """Exercised where the key's next event clears the timer; ``later``: when time has passed, and its own comes before
     the end. The number of events tells its firing from that of a later setting."""
@@ -150,6 +159,12 @@ def a_cleared_timer(run: Observation, later: bool = False) -> Iterator[Finding]:
         )
 
 
+of_quiet("a processing-time timer that was cleared when some of its time had passed does not fire")(
+    partial(a_cleared_timer, later=True)
+)
+
+
+@of_quiet("a processing-time timer fires without new data", source=WITHOUT_RECORDS)
 def without_new_data(run: Observation) -> Iterator[Finding]:
     """Exercised where no element of any key comes after the timer is set."""
     last = max((a.step for a in run.arrivals), default=0)
@@ -161,26 +176,11 @@ def without_new_data(run: Observation) -> Iterator[Finding]:
             )
 
 
-TIMERS = frozenset({Feature.PROCESSING_TIMERS})
-
-of_quiet = about("quiet", TIMERS)
-
 SCENARIO = Scenario(
     name="processing-time timers",
     summary=f"A key that has had no event for {PAUSE} ms of processing time is reported as quiet.",
     programs={"quiet": Quiet()},
     domain={"quiet": Domain(offsets=(1, 500, 2_000), keys=2, values=("set", "set", "cancel"))},
     stable_under={"quiet": promise((INTERLEAVE, *RECOVERIES, RENAME), Equivalence.IDENTICAL)},
-    guarantees=(
-        of_quiet("a processing-time timer fires once", fires_once, source=WALL_CLOCK),
-        of_quiet("a processing-time timer does not fire before its time", not_before_its_time),
-        of_quiet("a processing-time timer fires as soon as its time has come", fires_when_its_time_has_come),
-        of_quiet("a processing-time timer that was moved fires only at its last time", a_moved_timer),
-        of_quiet("a processing-time timer that was cleared does not fire", a_cleared_timer),
-        of_quiet(
-            "a processing-time timer that was cleared when some of its time had passed does not fire",
-            partial(a_cleared_timer, later=True),
-        ),
-        of_quiet("a processing-time timer fires without new data", without_new_data, source=WITHOUT_RECORDS),
-    ),
+    guarantees=tuple(of_quiet),
 )

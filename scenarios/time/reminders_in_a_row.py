@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from conformance.model.feature import Feature
 from conformance.model.program import Emit, Program, State, Timer, Timers
-from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario
+from conformance.model.scenario import Domain, Finding, Guarantees, Observation, Scenario
 from conformance.model.schedule import SLACK, Event
-from conformance.scenarios.time.processing_time_timers import between
+from conformance.scenarios.shared import once
+from conformance.scenarios.time.processing_time_timers import TIMERS, between
+from conformance.support.grouping import grouped
 
 FIRST, SECOND = 1_000, 7_000
 """How long (ms) the timers are set ahead. SECOND is longer than SLACK, so one that counts from another moment shows."""
@@ -33,6 +34,10 @@ class Again(Program):
             timers.set_after("again", SECOND, tag=f"{timer.tag}+")
 
 
+of_again = Guarantees("again", needs=TIMERS)
+
+
+@of_again("a processing-time timer that a timer's callback sets does not fire before its time")
 def set_by_a_timer(run: Observation) -> Iterator[Finding]:
     """Asked of each element whose timer has fired."""
     steps: dict[str, dict[int, list[int]]] = {}
@@ -47,18 +52,19 @@ def set_by_a_timer(run: Observation) -> Iterator[Finding]:
             )
 
 
+@of_again(
+    "each of a key's timers fires once, a timer that a timer's callback has set among them",
+    formerly=("each-of-a-key-s-first-timers-fires-once",),
+)
 def fires_once(run: Observation) -> Iterator[Finding]:
     """Asked of each first timer behind which time enough passes, and of each second timer behind whose first timer it
     does."""
     elapsed = run.case.schedule.elapsed
-    fired: dict[str, list[int]] = {}
-    for emission, tag in run.tagged("again"):
-        fired.setdefault(tag, []).append(emission.step)
+    fired = grouped((tag, emission.step) for emission, tag in run.tagged("again"))
 
     def asked(which: str, tag: str, since: int, least: int) -> Iterator[Finding]:
         if max(elapsed.values()) - elapsed[since] >= least:
-            times = len(fired.get(tag, ()))
-            yield times == 1 or f"the {which} timer of {tag.rstrip('+')} fired {times} times"
+            yield once(f"the {which} timer of {tag.rstrip('+')} fired", len(fired.get(tag, ())))
 
     for arrival in run.arrivals:
         name = arrival.event.id
@@ -74,19 +80,5 @@ SCENARIO = Scenario(
     programs={"again": Again()},
     domain={"again": Domain(offsets=(1, 500), keys=2)},
     complete=False,  # nobody can say whether each second timer is due at the end
-    guarantees=(
-        Guarantee(
-            "a processing-time timer that a timer's callback sets does not fire before its time",
-            "again",
-            set_by_a_timer,
-            needs=frozenset({Feature.PROCESSING_TIMERS}),
-        ),
-        Guarantee(
-            "each of a key's timers fires once, a timer that a timer's callback has set among them",
-            "again",
-            fires_once,
-            needs=frozenset({Feature.PROCESSING_TIMERS}),
-            formerly=("each-of-a-key-s-first-timers-fires-once",),
-        ),
-    ),
+    guarantees=tuple(of_again),
 )

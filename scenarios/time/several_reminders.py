@@ -10,13 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from conformance.model.equivalence import Equivalence
-from conformance.model.feature import Feature
 from conformance.model.perturbation import INTERLEAVE, RECOVERIES, RENAME
 from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
-from conformance.model.scenario import Domain, Finding, Observation, Scenario, promise
+from conformance.model.scenario import Domain, Finding, Guarantees, Observation, Scenario, promise
 from conformance.model.schedule import SLACK, Arrival, Event
-from conformance.scenarios.shared import about
-from conformance.scenarios.time.processing_time_timers import PAUSE, between, due
+from conformance.scenarios.time.processing_time_timers import PAUSE, TIMERS, between, due
 
 
 class Reminders(Program):
@@ -60,12 +58,17 @@ def certain(run: Observation) -> Iterator[tuple[str, Arrival, int]]:
             yield key, arrival, step
 
 
+of_reminders = Guarantees("reminders", needs=TIMERS)
+
+
+@of_reminders("each of a key's processing-time timers fires once")
 def each_fires_once(run: Observation) -> Iterator[Finding]:
     for key, arrival, by in certain(run):
         fired = firings(run, key, arrival)
         yield len(fired) == 1 or f"the reminder of {arrival.event.id} of key {key} came {len(fired)} times by step {by}"
 
 
+@of_reminders("none of a key's processing-time timers fires before its time")
 def none_before_its_time(run: Observation) -> Iterator[Finding]:
     for key, arrival, _ in settings(run):
         for step in firings(run, key, arrival):
@@ -84,12 +87,14 @@ def taken_back(run: Observation) -> Iterator[tuple[str, Arrival]]:
             yield key, arrival
 
 
+@of_reminders("a processing-time timer that its tag clears does not fire")
 def a_cleared_one_does_not_fire(run: Observation) -> Iterator[Finding]:
     for key, arrival in taken_back(run):
         fired = firings(run, key, arrival)
         yield not fired or f"the reminder of {arrival.event.id} of key {key} was taken back and came in step {fired[0]}"
 
 
+@of_reminders("clearing one of a key's processing-time timers leaves the others")
 def the_others_fire(run: Observation) -> Iterator[Finding]:
     """Exercised where a timer of the same key was taken back."""
     keys = {key for key, _ in taken_back(run)}
@@ -101,20 +106,11 @@ def the_others_fire(run: Observation) -> Iterator[Finding]:
             )
 
 
-TIMERS = frozenset({Feature.PROCESSING_TIMERS})
-
-of_reminders = about("reminders", TIMERS)
-
 SCENARIO = Scenario(
     name="several reminders",
     summary=f"Each element of a key reminds of itself {PAUSE} ms of processing time later, unless it is taken back.",
     programs={"reminders": Reminders()},
     domain={"reminders": Domain(offsets=(1, 500, 2_000), keys=2, values=("set", "set", "set", "take back"))},
     stable_under={"reminders": promise((INTERLEAVE, *RECOVERIES, RENAME), Equivalence.SAME_MULTISET)},
-    guarantees=(
-        of_reminders("each of a key's processing-time timers fires once", each_fires_once),
-        of_reminders("none of a key's processing-time timers fires before its time", none_before_its_time),
-        of_reminders("a processing-time timer that its tag clears does not fire", a_cleared_one_does_not_fire),
-        of_reminders("clearing one of a key's processing-time timers leaves the others", the_others_fire),
-    ),
+    guarantees=tuple(of_reminders),
 )

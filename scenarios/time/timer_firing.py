@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from conformance.model.equivalence import Equivalence
-from conformance.model.feature import Feature
 from conformance.model.perturbation import FINER, INTERLEAVE, RECOVERIES, RENAMINGS, SINGLES
 from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
-from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
+from conformance.model.scenario import Domain, Finding, Guarantees, Observation, Scenario, promise
 from conformance.model.schedule import Arrival, Event
 from conformance.scenarios.documents import BEAM_GUIDE, IN_TIMESTAMP_ORDER, ONCE_PER_TIMER, WITHOUT_RECORDS
-from conformance.scenarios.shared import survives
+from conformance.scenarios.shared import DRIVEN, once, reached, survives
+from conformance.support.grouping import grouped
 
 PAUSE = 4_000
 LONG_AGO = 100_000
@@ -101,6 +101,11 @@ def firings(run: Observation, key: str, tag: str) -> list[int]:
     return [emission.step for emission, fired in run.tagged("fired") if (emission.key, fired) == (key, tag)]
 
 
+of_ahead = Guarantees("ahead")
+of_passed = Guarantees("passed")
+
+
+@of_ahead("a timer fires without new data of its key", source=WITHOUT_RECORDS)
 def fires_without_new_data(run: Observation) -> Iterator[Finding]:
     for arrival, tag, time in lasting(run):
         key = arrival.event.key
@@ -111,20 +116,23 @@ def fires_without_new_data(run: Observation) -> Iterator[Finding]:
             )
 
 
+@of_ahead("timers of a key that one advance makes due fire in order of time", source=IN_TIMESTAMP_ORDER)
 def in_order_of_time(run: Observation) -> Iterator[Finding]:
     """Exercised where one settled advance makes timers of several times due."""
     came = handled(run)
     expected = {(a.event.key, tag): came[a.event.id] for a, tag, _ in lasting(run) if a.event.id in came}
     settled = {advance.id for advance in run.case.schedule.advances if not advance.coalesced}
-    fired: dict[tuple[str, int], list[int]] = {}
-    for emission, tag in run.tagged("fired"):
-        if emission.step in settled and expected.get((emission.key, tag), emission.step) < emission.step:
-            fired.setdefault((emission.key, emission.step), []).append(emission.value["time"])
+    fired = grouped(
+        ((e.key, e.step), e.value["time"])
+        for e, tag in run.tagged("fired")
+        if e.step in settled and expected.get((e.key, tag), e.step) < e.step
+    )
     for (key, step), times in fired.items():
         if len(set(times)) > 1:
             yield times == sorted(times) or f"the timers of key {key} that fired in step {step} are for {times}"
 
 
+@of_ahead("timers of one instant all fire", source=ONCE_PER_TIMER)
 def of_one_instant_all_fire(run: Observation) -> Iterator[Finding]:
     for arrival in run.arrivals:
         if arrival.event.value == "two at once":
@@ -133,13 +141,15 @@ def of_one_instant_all_fire(run: Observation) -> Iterator[Finding]:
             yield times == [1, 1] or f"of two timers that {arrival.event.id} set for one instant fired {times}"
 
 
+@of_passed("a timer set for a time that has passed fires once")
 def passed_fires_once(run: Observation) -> Iterator[Finding]:
     for arrival in run.arrivals:
         if arrival.event.value == "long ago":
-            times = len(firings(run, arrival.event.key, arrival.event.id))
-            yield times == 1 or f"the timer of {arrival.event.id}, for {LONG_AGO} ms before it, fired {times} times"
+            fired = firings(run, arrival.event.key, arrival.event.id)
+            yield once(f"the timer of {arrival.event.id}, for {LONG_AGO} ms before it, fired", len(fired))
 
 
+@of_passed("a timer set for a time that has passed fires by the next advance", needs=DRIVEN)
 def passed_fires_by_the_next_advance(run: Observation) -> Iterator[Finding]:
     """Exercised where the timer fires, and the next advance is not the last."""
     *others, _ = run.case.schedule.advances
@@ -156,6 +166,7 @@ def passed_fires_by_the_next_advance(run: Observation) -> Iterator[Finding]:
                 )
 
 
+@of_passed("a timer set for exactly the watermark fires once")
 def at_the_watermark_fires(run: Observation) -> Iterator[Finding]:
     """Asks about timers that an event set while the watermark stood at their time."""
     for arrival in run.arrivals:
@@ -163,13 +174,11 @@ def at_the_watermark_fires(run: Observation) -> Iterator[Finding]:
             arrival.event.value == "just before"
             and arrival.watermark == arrival.settled == arrival.event.event_time - 1
         ):
-            times = len(firings(run, arrival.event.key, arrival.event.id))
-            yield (
-                times == 1
-                or f"the timer of {arrival.event.id}, set at the watermark for that time, fired {times} times"
-            )
+            fired = firings(run, arrival.event.key, arrival.event.id)
+            yield once(f"the timer of {arrival.event.id}, set at the watermark for that time, fired", len(fired))
 
 
+@of_ahead("a timer fires when the watermark comes exactly to its time", needs=DRIVEN)
 def reached_exactly_fires(run: Observation) -> Iterator[Finding]:
     """Exercised where the timer fires, and an advance before the last one stops at its time."""
     *others, _ = run.case.schedule.advances
@@ -193,22 +202,25 @@ def shared(run: Observation) -> Iterator[tuple[str, int, int]]:
             yield key, times[0], len(times)
 
 
+@of_ahead("a timer set again for the same time fires once", source=BEAM_TAGS)
 def set_again_fires_once(run: Observation) -> Iterator[Finding]:
     for key, time, often in shared(run):
         if often > 1:
-            times = len(firings(run, key, SHARED))
-            yield times == 1 or f"the timer of key {key} that was set {often} times for {time} fired {times} times"
+            fired = firings(run, key, SHARED)
+            yield once(f"the timer of key {key} that was set {often} times for {time} fired", len(fired))
 
 
+@of_ahead("keys have timers of their own")
 def keys_have_timers_of_their_own(run: Observation) -> Iterator[Finding]:
     """Exercised where several keys set a timer with the same tag."""
     found = list(shared(run))
     if len(found) > 1:
         for key, time, _ in found:
-            times = len(firings(run, key, SHARED))
-            yield times == 1 or f"the timer of key {key} for {time}, whose tag other keys use too, fired {times} times"
+            fired = firings(run, key, SHARED)
+            yield once(f"the timer of key {key} for {time}, whose tag other keys use too, fired", len(fired))
 
 
+@of_ahead("a timer deleted by its tag does not fire")
 def deleted_does_not_fire(run: Observation) -> Iterator[Finding]:
     """Asks about timers whose time had not come when an event deleted them."""
     arrivals = {arrival.event.id: arrival for arrival in run.arrivals}
@@ -216,8 +228,7 @@ def deleted_does_not_fire(run: Observation) -> Iterator[Finding]:
         for number, emission in enumerate(emissions):
             if tag := emission.value.get("deleted"):
                 time = timers_of(arrivals[tag.partition("/")[0]].event)[tag]
-                reached = max(a.watermark for a in run.case.schedule.advances if a.id <= emission.step)
-                if time > reached:
+                if time > reached(run, emission.step):
                     fired = [e.step for e in emissions[number:] if e.value.get("fired") == tag]
                     yield (
                         not fired
@@ -226,13 +237,15 @@ def deleted_does_not_fire(run: Observation) -> Iterator[Finding]:
                     )
 
 
+@of_ahead("deleting a timer leaves the others of its key")
 def deleting_leaves_the_others(run: Observation) -> Iterator[Finding]:
     for arrival in run.arrivals:
         if arrival.event.value == "two, one deleted":
-            times = len(firings(run, arrival.event.key, f"{arrival.event.id}/kept"))
-            yield times == 1 or f"{arrival.event.id} deleted one of two timers, and the other fired {times} times"
+            fired = firings(run, arrival.event.key, f"{arrival.event.id}/kept")
+            yield once(f"{arrival.event.id} deleted one of two timers, and the other fired", len(fired))
 
 
+@of_ahead("a timer's callback sees the state written before")
 def callbacks_see_the_state(run: Observation) -> Iterator[Finding]:
     """The state is the events of the key up to the callback."""
     for key, emissions in run.told.items():
@@ -248,6 +261,7 @@ def callbacks_see_the_state(run: Observation) -> Iterator[Finding]:
                 )
 
 
+@of_passed("no timer fires within a bundle of its key", vacuous_under=(SINGLES,))
 def not_within_a_bundle(run: Observation) -> Iterator[Finding]:
     """Asks about timers for a time "long ago", which are due at once.
 
@@ -290,38 +304,8 @@ SCENARIO = Scenario(
         for program in ("ahead", "passed")
     },
     guarantees=(
-        Guarantee("a timer fires without new data of its key", "ahead", fires_without_new_data, source=WITHOUT_RECORDS),
-        Guarantee(
-            "timers of a key that one advance makes due fire in order of time",
-            "ahead",
-            in_order_of_time,
-            source=IN_TIMESTAMP_ORDER,
-        ),
-        Guarantee("timers of one instant all fire", "ahead", of_one_instant_all_fire, source=ONCE_PER_TIMER),
-        Guarantee("a timer set for a time that has passed fires once", "passed", passed_fires_once),
-        Guarantee(
-            "a timer set for a time that has passed fires by the next advance",
-            "passed",
-            passed_fires_by_the_next_advance,
-            needs=frozenset({Feature.WATERMARK}),
-        ),
-        Guarantee(
-            "a timer set for exactly the watermark fires once",
-            "passed",
-            at_the_watermark_fires,
-        ),
-        Guarantee(
-            "a timer fires when the watermark comes exactly to its time",
-            "ahead",
-            reached_exactly_fires,
-            needs=frozenset({Feature.WATERMARK}),
-        ),
-        Guarantee("a timer set again for the same time fires once", "ahead", set_again_fires_once, source=BEAM_TAGS),
-        Guarantee("a timer deleted by its tag does not fire", "ahead", deleted_does_not_fire),
-        Guarantee("deleting a timer leaves the others of its key", "ahead", deleting_leaves_the_others),
-        Guarantee("keys have timers of their own", "ahead", keys_have_timers_of_their_own),
-        Guarantee("a timer's callback sees the state written before", "ahead", callbacks_see_the_state),
-        Guarantee("no timer fires within a bundle of its key", "passed", not_within_a_bundle, vacuous_under=(SINGLES,)),
+        *of_ahead,
+        *of_passed,
         *survives("timers are", "ahead", Equivalence.SAME_MULTISET),
     ),
 )

@@ -7,13 +7,13 @@ of ``typed_key_samples``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from conformance.model.equivalence import Equivalence
 from conformance.model.keys import TypedKey
 from conformance.model.perturbation import BUNDLINGS, INTERLEAVE, RECOVERIES, WATERMARKINGS
 from conformance.model.program import Cell, Emit, Program, State, Timer, Timers
-from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario, promise
+from conformance.model.scenario import Domain, Finding, Guarantee, Guarantees, Observation, Scenario, promise
 from conformance.model.schedule import Event
 from conformance.model.trace import Emission
 from conformance.model.types import (
@@ -31,6 +31,7 @@ from conformance.model.types import (
     shown,
 )
 from conformance.model.values import canonical
+from conformance.scenarios.shared import Predicate, each_once, once
 from conformance.scenarios.typed.typed_key_samples import (
     BESIDE_NULLS,
     FORMS,
@@ -76,7 +77,6 @@ class WithTimers(ByKey):
         emit({"fired": timer.tag, "key": shown(timer.key), "had": state.had.get()})
 
 
-Predicate = Callable[[Observation], Iterator[Finding]]
 Had = tuple[Emission, str, str, list[str]]
 """(emission, the element or the timer's element, its key, the elements that were in the bag)."""
 
@@ -91,6 +91,13 @@ def had(run: Observation, of: str = "id") -> Iterator[Had]:
 def owners(run: Observation) -> dict[str, str]:
     """The key of each element, by its id."""
     return {arrival.event.id: arrival.event.key for arrival in run.arrivals}
+
+
+of_values, of_timers, of_nulls, of_forms = map(Guarantees, ("values", "timers", "nulls", "forms"))
+
+ALL = tuple(family for families in KINDS.values() for family in families)
+OF_ONE_TYPE = tuple(family for family in ALL if family not in OF_OTHER_TYPES)
+ONLY_NULLS = {name: key for name, key in NULLS.items() if key.value is None}
 
 
 def kept_apart(families: Families, of: str = "id") -> Predicate:
@@ -108,6 +115,12 @@ def kept_apart(families: Families, of: str = "id") -> Predicate:
                 )
 
     return predicate
+
+
+for kind, families in KINDS.items():
+    of_values(f"keys {kind} are kept apart")(kept_apart(families))
+of_timers("a timer finds the state of its own typed key")(kept_apart(OF_ONE_TYPE, of="fired"))
+of_nulls("a null key has a state of its own")(kept_apart(BESIDE_NULLS))
 
 
 def share(names: Iterable[str] = ()) -> Predicate:
@@ -135,6 +148,12 @@ def share(names: Iterable[str] = ()) -> Predicate:
     return predicate
 
 
+of_values("elements of equal keys share one state")(share())
+of_values("elements with the key NaN share one state")(share(["NaN"]))
+of_nulls("elements with a null key share one state")(share(ONLY_NULLS))
+of_forms("elements whose keys are written alike share one state")(share())
+
+
 def handed(keys: Mapping[str, TypedKey], of: str = "id", kinds: tuple[type[Type], ...] = (Type,)) -> Predicate:
     """A callback is handed the key that went in, of its type; asked of these keys, if they are of these types."""
 
@@ -145,6 +164,19 @@ def handed(keys: Mapping[str, TypedKey], of: str = "id", kinds: tuple[type[Type]
                 yield told in wanted or f"{element} of the key {name!r} was handed {canonical(told)[:80]}"
 
     return predicate
+
+
+HANDED: dict[str, tuple[type[Type], ...]] = {
+    "a boolean or a whole number": (Boolean, Int, Long),
+    "a double or a decimal": (Double, Decimal),
+    "a text or a binary": (String, Binary),
+    "a date or a timestamp": (Date, Timestamp),
+    "a struct": (Struct,),
+}
+for words, kinds in HANDED.items():
+    of_values(f"a program is handed {words} as it went in")(handed(KEYS, kinds=kinds))
+of_timers("a timer is handed the typed key that set it")(handed(KEYS, of="fired"))
+of_nulls("a null key is handed over as a null")(handed(ONLY_NULLS))
 
 
 def one_or_two(family: tuple[str, ...]) -> Predicate:
@@ -166,6 +198,11 @@ def one_or_two(family: tuple[str, ...]) -> Predicate:
     return predicate
 
 
+of_forms("0.0 and -0.0 are one key, or two, throughout a job")(one_or_two(OF_FORMS[0]))
+of_forms("1.5 and 1.50 are one key, or two, throughout a job")(one_or_two(OF_FORMS[1]))
+
+
+@of_forms("a program is handed an equal number")
 def a_form_is_handed(run: Observation) -> Iterator[Finding]:
     """A key that is the same number: engines may hand over either form."""
     for emission, element, name, _ in had(run):
@@ -174,21 +211,21 @@ def a_form_is_handed(run: Observation) -> Iterator[Finding]:
         yield told in wanted or f"{element} of the key {name} was handed {canonical(told)[:80]}"
 
 
-def answered_once(run: Observation) -> Iterator[Finding]:
-    for arrival in run.on_time:
-        event = arrival.event
-        times = sum(told == event.id for _, told in run.tagged("id"))
-        yield times == 1 or f"{event.id} of the key {event.key!r} is answered {times} times"
+answered_once = each_once("id", "of the key {key!r} is answered {} times")
+of_values("each element of a typed key is answered once")(answered_once)
+of_timers("each element of a typed key that sets a timer is answered once")(answered_once)
+of_nulls("each element of a null key is answered once")(answered_once)
+of_forms("each element of a key of two forms is answered once")(answered_once)
 
 
+@of_timers("each timer of a typed key fires once")
 def fires_once(run: Observation) -> Iterator[Finding]:
     """Exercised by the timer of an element on time whose time the watermark reaches."""
     fired = [element for _, element in run.tagged("fired")]
     for arrival in run.on_time:
         event = arrival.event
         if run.case.schedule.due(event.event_time + PAUSE) is not None:
-            times = fired.count(event.id)
-            yield times == 1 or f"the timer that {event.id} of the key {event.key!r} set fired {times} times"
+            yield once(f"the timer that {event.id} of the key {event.key!r} set fired", fired.count(event.id))
 
 
 def mixed(families: Families, parts: int) -> Families:
@@ -204,19 +241,8 @@ def _domain(families: Families, parts: int) -> Domain:
     return Domain(offsets=(1, 500, 6_000), keys=min(map(len, names)), names=names, events=14)
 
 
-ALL = tuple(family for families in KINDS.values() for family in families)
-OF_ONE_TYPE = tuple(family for family in ALL if family not in OF_OTHER_TYPES)
-ONLY_NULLS = {name: key for name, key in NULLS.items() if key.value is None}
 STABLE = promise((INTERLEAVE, *BUNDLINGS, *WATERMARKINGS, *RECOVERIES), Equivalence.IDENTICAL)
 RECOVERED = promise(RECOVERIES, Equivalence.IDENTICAL)
-
-HANDED: dict[str, tuple[type[Type], ...]] = {
-    "a boolean or a whole number": (Boolean, Int, Long),
-    "a double or a decimal": (Double, Decimal),
-    "a text or a binary": (String, Binary),
-    "a date or a timestamp": (Date, Timestamp),
-    "a struct": (Struct,),
-}
 
 SCENARIO = Scenario(
     name="typed keys",
@@ -237,31 +263,10 @@ SCENARIO = Scenario(
     planned=False,  # keys that an engine takes for one come in another order under some plans
     complete=False,  # the output says what became of each key, which the other guarantees tell kind by kind
     guarantees=(
-        *(Guarantee(f"keys {kind} are kept apart", "values", kept_apart(families)) for kind, families in KINDS.items()),
-        Guarantee("elements of equal keys share one state", "values", share()),
-        Guarantee("elements with the key NaN share one state", "values", share(["NaN"])),
-        *(
-            Guarantee(f"a program is handed {words} as it went in", "values", handed(KEYS, kinds=kinds))
-            for words, kinds in HANDED.items()
-        ),
-        Guarantee("each element of a typed key is answered once", "values", answered_once),
-        Guarantee(
-            "typed keys find their state again after a restart or a failure",
-            "values",
-            same_under=RECOVERIES,
-        ),
-        Guarantee("each timer of a typed key fires once", "timers", fires_once),
-        Guarantee("each element of a typed key that sets a timer is answered once", "timers", answered_once),
-        Guarantee("a timer finds the state of its own typed key", "timers", kept_apart(OF_ONE_TYPE, of="fired")),
-        Guarantee("a timer is handed the typed key that set it", "timers", handed(KEYS, of="fired")),
-        Guarantee("each element of a null key is answered once", "nulls", answered_once),
-        Guarantee("a null key has a state of its own", "nulls", kept_apart(BESIDE_NULLS)),
-        Guarantee("elements with a null key share one state", "nulls", share(ONLY_NULLS)),
-        Guarantee("a null key is handed over as a null", "nulls", handed(ONLY_NULLS)),
-        Guarantee("each element of a key of two forms is answered once", "forms", answered_once),
-        Guarantee("0.0 and -0.0 are one key, or two, throughout a job", "forms", one_or_two(OF_FORMS[0])),
-        Guarantee("1.5 and 1.50 are one key, or two, throughout a job", "forms", one_or_two(OF_FORMS[1])),
-        Guarantee("elements whose keys are written alike share one state", "forms", share()),
-        Guarantee("a program is handed an equal number", "forms", a_form_is_handed),
+        *of_values,
+        Guarantee("typed keys find their state again after a restart or a failure", "values", same_under=RECOVERIES),
+        *of_timers,
+        *of_nulls,
+        *of_forms,
     ),
 )

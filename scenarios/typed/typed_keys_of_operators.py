@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from conformance.model.equivalence import Equivalence
 from conformance.model.perturbation import RECOVERIES
 from conformance.model.program import Cell, Emit, Program, State, Timers
-from conformance.model.scenario import Domain, Finding, Guarantee, Observation, Scenario
+from conformance.model.scenario import Domain, Finding, Guarantee, Guarantees, Observation, Scenario
 from conformance.model.schedule import Event
 from conformance.scenarios.shared import named
 from conformance.scenarios.stories.stream_join import (
@@ -74,6 +74,9 @@ class Join(InnerJoin):
     keys = rivals.WITHOUT_NULLS
 
 
+of_count, of_dedup, of_join = map(Guarantees, ("count", "dedup", "join"))
+
+
 def counts(run: Observation, name: str) -> list[int]:
     return [emission.value["count"] for form in forms(name) for emission in run.of_key(form)]
 
@@ -95,6 +98,10 @@ def counts_grow(run: Observation, name: str) -> Finding:
     return all(one < other for one, other in itertools.pairwise(found)) or f"the counts of the key {name!r} are {found}"
 
 
+of_count("each further count of a typed key is larger")(of_several(counts_grow))
+
+
+@of_count("a count comes out under the key that went in")
 def counted_under_its_key(run: Observation) -> Iterator[Finding]:
     for emission in run.emissions:
         there = any(form in run.arrivals_by_key for form in forms(emission.key))
@@ -103,6 +110,7 @@ def counted_under_its_key(run: Observation) -> Iterator[Finding]:
         yield counts(run, name) != [] or f"no count came out under the key {name!r}"
 
 
+@of_count("two forms of one number are counted as one key, or as two")
 def counted_as_one_or_two(run: Observation) -> Iterator[Finding]:
     for family in TWO_FORMS:
         had = [len(run.arrivals_by_key.get(form, ())) for form in family]
@@ -138,6 +146,11 @@ def under_its_key(of: str) -> Predicate:
     return predicate
 
 
+of_dedup("an element comes out under the key that went in")(under_its_key("accepted"))
+of_join("a pair comes out under the key that went in")(under_its_key("left"))
+
+
+@of_dedup("two forms of one number are duplicates always, or never")
 def dropped_as_one_or_two(run: Observation) -> Iterator[Finding]:
     """Either the first element of both forms comes out, or the first of each. Which of two elements of a bundle is the
     first is not asked: their keys differ."""
@@ -161,6 +174,10 @@ def joined(run: Observation, name: str) -> Finding:
     found = pairs(run)
     lost = [pair for pair, (left, _) in matching(run).items() if left.event.key == name and pair not in found]
     return not lost or f"{lost[0][0]} and {lost[0][1]} of the key {name!r} are not joined"
+
+
+of_join("no pair of rows with a typed key comes out twice")(no_pair_comes_out_twice)
+of_join("no pair of rows with a typed key is outside of the time bounds")(no_pair_outside_of_the_bounds)
 
 
 def _domain(families: Families, *values: str) -> Domain:
@@ -193,20 +210,13 @@ SCENARIO = Scenario(
     complete=False,  # an engine may take 0.0 and -0.0 for one key, which the reference does not
     guarantees=(
         *_about("count", "counted apart", counted_apart, "counted together", counted_together, nulls=True),
-        Guarantee("each further count of a typed key is larger", "count", of_several(counts_grow)),
-        Guarantee("a count comes out under the key that went in", "count", counted_under_its_key),
-        Guarantee("two forms of one number are counted as one key, or as two", "count", counted_as_one_or_two),
+        *of_count,
         Guarantee("counts of typed keys go on after a restart or a failure", "count", same_under=RECOVERIES),
         *_about("dedup", "no duplicates", not_dropped, "duplicates", dropped, nulls=True),
-        Guarantee("an element comes out under the key that went in", "dedup", under_its_key("accepted")),
-        Guarantee("two forms of one number are duplicates always, or never", "dedup", dropped_as_one_or_two),
+        *of_dedup,
         Guarantee("duplicates of typed keys are known after a restart or a failure", "dedup", same_under=RECOVERIES),
         *_about("join", "not joined", strangers, "joined", joined, nulls=False),
-        Guarantee("no pair of rows with a typed key comes out twice", "join", no_pair_comes_out_twice),
-        Guarantee(
-            "no pair of rows with a typed key is outside of the time bounds", "join", no_pair_outside_of_the_bounds
-        ),
-        Guarantee("a pair comes out under the key that went in", "join", under_its_key("left")),
+        *of_join,
         Guarantee(
             "joins of typed keys go on after a restart or a failure",
             "join",

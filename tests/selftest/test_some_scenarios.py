@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
-from conformance.model import Cell, Domain, Guarantee, Program, Scenario
+from conformance.model import Cell, Domain, Guarantees, Program, Scenario
 from conformance.plugins.registry import load_scenarios
 from conformance.reports.page import kills
 from conformance.selftest.selftest import SelfTest, Want, selftest
@@ -22,12 +22,17 @@ class RunningMaximum(Program):
         emit({"highest": highest})
 
 
+of_maximum = Guarantees("maximum")
+
+
+@of_maximum("the maximum never falls")
 def never_falls(run):
     for key in run.arrivals_by_key:
         seen = [e.value["highest"] for e in run.of_key(key)]
         yield seen == sorted(seen) or f"the maximum of key {key} fell: {seen}"
 
 
+@of_maximum("anything goes")
 def whatever_comes_out(run):
     yield True
 
@@ -37,10 +42,7 @@ MAXIMUM = Scenario(
     summary="Emit the highest value so far.",
     programs={"maximum": RunningMaximum()},
     domain={"maximum": Domain(offsets=(1, 500), values=(1, 2, 3))},
-    guarantees=(
-        Guarantee("the maximum never falls", "maximum", never_falls),
-        Guarantee("anything goes", "maximum", whatever_comes_out),
-    ),
+    guarantees=tuple(of_maximum),
 )
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from conformance.model import Cell, Domain, Event, Guarantee, Observation, Program, Scenario
+from conformance.model import Cell, Domain, Event, Guarantees, Observation, Program, Scenario
 from conformance.model.program import Emit, State, Timers
 from conformance.model.scenario import Finding
 
@@ -24,8 +24,12 @@ class Highest(Program):
         emit({"of": event.id, "highest": highest})
 
 
+of_highest = Guarantees("highest")
+
+
+@of_highest("every element on time is answered")
 def every_element_is_answered(run: Observation) -> Iterator[Finding]:
-    """A predicate: of each thing that it looks at it yields True, or a sentence that says what is wrong.
+    """A predicate, below its claim: of each occasion it yields True, or a sentence that says what is wrong.
 
     ``run.on_time`` and ``run.arrivals`` are what was delivered: each has ``event``, ``step``, ``watermark`` (before the
     delivery) and ``on_time``. ``run.values(name)`` are the emitted values that have this field, ``run.of_key(key)`` the
@@ -36,6 +40,7 @@ def every_element_is_answered(run: Observation) -> Iterator[Finding]:
         yield arrival.event.id in answered or f"{arrival.event.id} got no answer"
 
 
+@of_highest("the highest value never falls")
 def never_falls(run: Observation) -> Iterator[Finding]:
     for key in run.arrivals_by_key:
         seen = [emission.value["highest"] for emission in run.of_key(key)]
@@ -47,8 +52,5 @@ SCENARIO = Scenario(
     summary="Emit the highest value of each key so far.",
     programs={"highest": Highest()},
     domain={"highest": Domain(offsets=(1, 500), values=(1, 2, 3))},
-    guarantees=(
-        Guarantee("every element on time is answered", "highest", every_element_is_answered),
-        Guarantee("the highest value never falls", "highest", never_falls),
-    ),
+    guarantees=tuple(of_highest),
 )

@@ -13,7 +13,7 @@ from pyspark.sql import Row
 from pyspark.sql.streaming import StatefulProcessor
 
 from conformance.model.program import Cell, Program
-from conformance.model.scenario import Domain, Guarantee, Scenario
+from conformance.model.scenario import Domain, Guarantees, Scenario
 from conformance.plugins.port import BeamPort, Port, SparkPort, moment
 
 GAP = 10_000
@@ -36,6 +36,10 @@ class TellIdle(Program):
         emit({"events": count, "since": latest})
 
 
+of_idle = Guarantees("idle")
+
+
+@of_idle("a key is called idle only after the gap")
 def idle_for_the_gap(run):
     """An alert comes no sooner than the gap after the latest event that the key had by then."""
     for emission, since in run.tagged("since"):
@@ -43,6 +47,7 @@ def idle_for_the_gap(run):
         yield emission.step == due or f"key {emission.key} was called idle in step {emission.step}, not in step {due}"
 
 
+@of_idle("every event is counted once")
 def every_event_is_counted_once(run):
     for key, arrivals in run.arrivals_by_key.items():
         told = sum(e.value["events"] for e in run.of_key(key))
@@ -54,10 +59,7 @@ SCENARIO = Scenario(
     summary=f"Tell of a key when it has had no event for {GAP} ms.",
     programs={"idle": TellIdle()},
     domain={"idle": Domain(offsets=(1, 1, 500, 5_000, GAP - 1, GAP + 1, 15_000), keys=2)},
-    guarantees=(
-        Guarantee("a key is called idle only after the gap", "idle", idle_for_the_gap),
-        Guarantee("every event is counted once", "idle", every_event_is_counted_once),
-    ),
+    guarantees=tuple(of_idle),
 )
 
 
