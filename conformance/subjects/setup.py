@@ -37,6 +37,7 @@ class Setup(Plain):
         sink: what the sink does with the rows of a micro-batch before it takes them, in words; "" for nothing.
         sparse: an input that has no row in a micro-batch has no file there either.
         retries: each task fails once, after its last row, and is tried again within the micro-batch.
+        passed: the watermark has passed this time (ms) before rows of earlier times come; 0 where none do.
         goes_on: the query does not end with its input; it is stopped when it has taken all of it.
     """
 
@@ -53,6 +54,7 @@ class Setup(Plain):
     sparse: bool = False
     retries: bool = False
     goes_on: bool = False
+    passed: int = 0
 
     @property
     def of_settings(self) -> bool:
@@ -75,6 +77,7 @@ class Setup(Plain):
             self.sparse or other.sparse,
             self.retries or other.retries,
             self.goes_on or other.goes_on,
+            self.passed or other.passed,
         )
 
 
