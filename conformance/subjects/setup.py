@@ -58,7 +58,8 @@ class Setup(Plain):
 
     @property
     def of_settings(self) -> bool:
-        """Whether nothing is other than plain that depends on a micro-batch, or that a question varies."""
+        """Whether nothing but the session, its tasks and trigger, and the input's files and query are other than
+        plain."""
         return replace(self, settings={}, files=1, through=False, retries=False, goes_on=False) == PLAIN != self
 
     def beside(self, other: Setup) -> Setup:

@@ -1,6 +1,7 @@
 """Users' queries on Spark, without a run: scripts, and what may be refused."""
 
 import ast
+import threading
 from collections import Counter
 from pathlib import Path
 from random import Random
@@ -8,6 +9,7 @@ from random import Random
 import pytest
 
 from conformance import subject
+from conformance.engines.spark.jobs.connected import Client
 from conformance.engines.spark.subjects import driver
 from conformance.engines.spark.subjects.driver import SparkSubjects
 from conformance.engines.spark.subjects.files import write
@@ -57,6 +59,10 @@ def test_a_script_has_tasks_that_are_tried_again_and_a_query_that_goes_on(tmp_pa
     text = script_of(Run(RUN.delivery, Setup(retries=True)), tmp_path)
     assert "def retried(frame):" in text
     assert "SETUP = {'sink': retried}" in text
+    both = Setup(retries=True).beside(Setup(goes_on=True))
+    assert both == Setup(retries=True, goes_on=True)
+    assert both.of_settings
+    assert not both.beside(Setup(passed=1)).of_settings
     assert "SETUP = {'goes_on': True}" in script_of(Run(RUN.delivery, Setup(goes_on=True)), tmp_path)
 
 
@@ -134,6 +140,12 @@ def test_spark_connect_may_refuse_a_query_but_not_one_that_it_takes_once_its_che
     else:
         wrong, _, _ = judging.judged(connect, pair, plain, varied, packed=False)
         assert wrong == {0: "the query fails: [KEY_SCHEMA] another schema"}
+
+
+def test_what_no_other_process_can_take_is_told_in_one_line(tmp_path):
+    """Such as a UDF of the user's file that a classic session has used."""
+    with pytest.raises(RuntimeError, match=r"\Ano other process can take it: cannot pickle[^\n]*\Z"):
+        Client.__new__(Client).call(itself, (threading.RLock(),), tmp_path)
 
 
 def test_a_client_of_spark_connect_goes_on_where_another_session_began(monkeypatch, tmp_path):
