@@ -154,17 +154,18 @@ class BeamSubjects:
     def run(self, subject: Subject, given: Given, setup: Setup) -> Ran:
         try:
             taken = self._taken(subject, given, setup)
-            expire = self._expiring(subject, given, setup.passed) if setup.passed else ()
+            expire = self._expiring(subject, given, setup.passed) if setup.passed else None
         except InvalidSubject as unusable:
             return Ran(error=str(unusable))
         except Exception as error:
             return Ran(error=looking.cause(subject, error), refused=looking.lacking(error))
         if taken.refused:
             raise InvalidSubject(f"subject {subject.name}: {taken.refused[0]}")
-        return Ran({0: tuple(taken.rows)}, len(expire), stateful=any(row["states"] for row in expire))
+        dropped = None if expire is None else len(expire)
+        return Ran({0: tuple(taken.rows)}, dropped, stateful=any(row["states"] for row in expire or ()))
 
     def _expiring(self, subject: Subject, given: Given, passed: int) -> Sequence[Mapping[str, Any]]:
-        """How the late rows of a run come to the first transforms that must drop them: a row for each of them. None if
+        """How the late rows of a run come to the first transforms that must drop them: a row for each of them; none if
         one may be in time."""
         late_ones = {
             of: [

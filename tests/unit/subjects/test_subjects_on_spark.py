@@ -19,7 +19,7 @@ from conformance.subjects.answers import Ran
 from conformance.subjects.asking import ask
 from conformance.subjects.driver import Facts
 from conformance.subjects.judging import Judging
-from conformance.subjects.questions import Asked, NotAsked, Pair, Run, pairs
+from conformance.subjects.questions import Asked, NotAsked, Pair, Run, pairs, together
 from conformance.subjects.rows import START, Row, span_of
 from conformance.subjects.runs import Runs
 from conformance.subjects.setup import NOBODY, Setup
@@ -64,6 +64,14 @@ def test_a_script_has_tasks_that_are_tried_again_and_a_query_that_goes_on(tmp_pa
     assert both.of_settings
     assert not both.beside(Setup(passed=1)).of_settings
     assert "SETUP = {'goes_on': True}" in script_of(Run(RUN.delivery, Setup(goes_on=True)), tmp_path)
+
+
+def test_tasks_are_tried_again_with_the_users_own_settings():
+    by_id = {question.id: question for question in QUESTIONS}
+    asked = Asked(itself, span_of((), 0), RUN.delivery, Random(1))
+    first, last = (together([by_id["store"], by_id["retry"]], asked, 0.5, last).varied.setup for last in (False, True))
+    assert (bool(first.settings), first.retries) == (True, False)
+    assert last == Setup(retries=True)
 
 
 class Toy:
