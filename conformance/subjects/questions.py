@@ -145,12 +145,14 @@ class Question:
 def together(layers: Sequence[Question], asked: Asked, base: float, last: bool) -> Pair:
     """A run that changes what some questions change, each what the ones before it made, beside the plain one. What a
     question draws does not depend on the others. ``last``: the run has the last run of each question, not the first;
-    a question with one run that is not drawn is in the first alone, if there are others. Raises NotAsked."""
+    a question with one run that is not drawn is in the first alone, if there are others, and tasks that are tried again
+    in the last alone, where settings are the user's own. Raises NotAsked."""
     now, setup, plain = asked, PLAIN, Run(asked.delivery)
     for question in layers:
         now = replace(now, random=Random(f"{base}/{last}/{question.id}"))
         first, *more = question.make(now)
-        if last and not more and first.setup.of_settings and len(layers) > 1:
+        elsewhere = last is not first.setup.retries and len(layers) > 1
+        if elsewhere and not more and first.setup.of_settings:
             continue
         run = more[-1] if last and more else first
         now, setup = replace(now, delivery=run.delivery), setup.beside(run.setup)

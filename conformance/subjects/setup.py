@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from conformance.model.values import Json
 from conformance.support.plain import Plain
@@ -36,6 +36,9 @@ class Setup(Plain):
         by: who runs these: ITSELF, PREVIOUS or NOBODY; or OTHER, who runs all.
         sink: what the sink does with the rows of a micro-batch before it takes them, in words; "" for nothing.
         sparse: an input that has no row in a micro-batch has no file there either.
+        retries: each task fails once, after its last row, and is tried again within the micro-batch.
+        passed: the watermark has passed this time (ms) before rows of earlier times come; 0 where none do.
+        goes_on: the query does not end with its input; it is stopped when it has taken all of it.
     """
 
     restarts: tuple[int, ...] = ()
@@ -49,11 +52,15 @@ class Setup(Plain):
     by: str = ITSELF
     sink: str = ""
     sparse: bool = False
+    retries: bool = False
+    goes_on: bool = False
+    passed: int = 0
 
     @property
     def of_settings(self) -> bool:
-        """Whether nothing but the session and the input's files and query are other than plain."""
-        return self != PLAIN and self == Setup(settings=self.settings, files=self.files, through=self.through)
+        """Whether nothing but the session, its tasks and trigger, and the input's files and query are other than
+        plain."""
+        return replace(self, settings={}, files=1, through=False, retries=False, goes_on=False) == PLAIN != self
 
     def beside(self, other: Setup) -> Setup:
         """A run that is made in both ways."""
@@ -69,6 +76,9 @@ class Setup(Plain):
             self.by if other.by == ITSELF else other.by,
             self.sink or other.sink,
             self.sparse or other.sparse,
+            self.retries or other.retries,
+            self.goes_on or other.goes_on,
+            self.passed or other.passed,
         )
 
 

@@ -6,14 +6,20 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from random import Random
 
 import pytest
 
+from conformance.engines.beam.subjects.late import STATE, UNKNOWN
 from conformance.engines.spark.subjects.driver import CONNECT
+from conformance.engines.spark.subjects.sinks import ASKS
 from conformance.subjects.asking import ask
 from conformance.subjects.found import drivers, subjects_in
 from conformance.subjects.processes.elsewhere import Beginner, Place
-from conformance.subjects.schema import InvalidSubject
+from conformance.subjects.questions import Asked, NotAsked, Seen, pairs
+from conformance.subjects.rows import START, Row, span_of
+from conformance.subjects.runs import Runs
+from conformance.subjects.schema import InvalidSubject, moment
 from conformance.subjects.setup import Setup
 from conformance.subjects.subject import answering_like, next_version
 from conformance.subjects.verdicts import Options, Verdict
@@ -112,14 +118,15 @@ def test_a_query_runs_through_spark_connect_and_may_answer_otherwise_there(spark
     assert [row["count"] for rows in connected.outputs.values() for row in rows] == [3], "it goes on from the state"
 
 
-def test_a_sink_may_cache_rows_or_ask_for_them_on_spark(spark_subjects):
+def test_rows_may_be_computed_again_for_a_sink_or_a_second_attempt_on_spark(spark_subjects):
     driver, there = spark_subjects
     visits = loaded(EXAMPLES / "my_query.py")[0]["visits"]
-    found, _, _ = asked(driver, visits, "sink")
-    assert found["sink"].verdict is Verdict.HOLDS
-    assert found["sink"].rows
-    found, _, _ = asked(driver, there["computed_once"], "sink")
-    assert found["sink"].verdict is Verdict.VIOLATED
+    found, _, _ = asked(driver, visits, "sink", "retry", "trigger")
+    assert {question: finding.verdict for question, finding in found.items()} == dict.fromkeys(found, Verdict.HOLDS)
+    assert found["retry"].rows
+    given = [{"": [{"user": "a", "page": "b", "at": "2020-03-01T00:00:00Z"}]}]
+    for setup, new in ((Setup(), True), (Setup(sink=ASKS), False), (Setup(retries=True), False)):
+        assert driver.run(there["computed_once"], given, setup).outputs == {0: ({"user": "a", "new": new},)}
 
 
 def test_a_query_is_started_for_each_micro_batch_on_spark(spark_subjects):
@@ -186,7 +193,7 @@ def test_an_output_without_its_key_gets_one_line_on_spark(spark_subjects):
 def test_hourly_scores_hold_on_beam(beam_subjects):
     driver, _ = beam_subjects
     scores = loaded(EXAMPLES / "subjects_beam.py")[0]["hourly_team_scores"]
-    found, _, _ = asked(driver, scores, "order", "batches", "empty", "time", "bounded", "fnapi")
+    found, _, _ = asked(driver, scores, "order", "batches", "empty", "time", "late", "bounded", "fnapi")
     assert {question: finding.verdict for question, finding in found.items()} == dict.fromkeys(found, Verdict.HOLDS)
     assert found["order"].rows > 24
 
@@ -222,6 +229,25 @@ def test_a_batch_that_is_not_full_is_lost_before_a_grouping(beam_subjects):
     found, failing, _ = asked(driver, in_batches, "bounded")
     assert found["bounded"].verdict is Verdict.VIOLATED
     assert "is new" in failing["bounded"][1]
+
+
+def test_late_rows_are_known_to_be_late_and_come_out_of_a_dofn_with_state(beam_subjects, tmp_path):
+    driver, there = beam_subjects
+    values = {"team": "a", "points": 1, "stored": moment(START)}
+    rows = tuple((Row(values, START + nr, nr=nr),) for nr in range(3))
+    [late] = [question for question in driver.questions if question.id == "late"]
+    [pair] = pairs(late, Asked(there["once"], span_of((600_000,), 60_000), rows, Random(1)))
+    seen = {}
+    for name in ("once", "by_another_time"):
+        runs = Runs(driver, there[name], ())
+        seen[name] = [
+            Seen(runs.answer(ran), ran) for ran in (runs.run(each, False) for each in (pair.plain, pair.varied))
+        ]
+    assert late.judge(pair, *seen["once"]).endswith(STATE)
+    shown(driver, there["once"], (pair, ""), HERE / "subjects" / "seeded_beam.py", tmp_path)
+    assert seen["by_another_time"][1].rows
+    with pytest.raises(NotAsked, match=UNKNOWN):
+        late.judge(pair, *seen["by_another_time"])
 
 
 def test_two_inputs_share_a_stream(beam_subjects, prism):

@@ -17,14 +17,14 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from conformance.engines.beam.runners import environment, prism_binary
-from conformance.engines.beam.subjects import looking
+from conformance.engines.beam.subjects import late, looking
 from conformance.engines.beam.subjects.script import FNAPI, PRISM, script
 from conformance.engines.beam.subjects.through import unchanged
 from conformance.engines.beam.subjects.waiting import ended
@@ -36,7 +36,7 @@ from conformance.subjects.answers import Ran
 from conformance.subjects.driver import Facts
 from conformance.subjects.questions import Asked, NotAsked, Question, Run
 from conformance.subjects.schema import InvalidSubject, millis
-from conformance.subjects.setup import Given, Setup
+from conformance.subjects.setup import PLAIN, Given, Setup
 from conformance.subjects.subject import ONE
 
 if TYPE_CHECKING:
@@ -72,6 +72,12 @@ QUESTIONS = (
     questions.EMPTY,
     replace(questions.THROUGH, means="Transforms before it that change no element change nothing."),
     questions.TIME,
+    replace(
+        questions.LATE,
+        means="Rows whose windows have expired, by their end and the allowed lateness, change nothing.",
+        make=late.make,
+        judge=late.judge,
+    ),
     replace(questions.BOUNDED, means="The same rows as bounded input give the same answer."),
     Question("fnapi", "FnApiRunner over bounded input gives the same answer.", partial(_on, FNAPI)),
     Question("prism", "Prism gives the same answer under the same TestStream.", partial(_on, PRISM)),
@@ -128,14 +134,17 @@ class BeamSubjects:
         pipeline = beam.Pipeline()
         # Of an input without an end Beam refuses more: a grouping in the global window, for example.
         inputs = {of: pipeline | f"input {of}" >> TestStream() for of in subject.inputs}
-        looking.built(subject, {of: _windowed(subject, of, elements) for of, elements in inputs.items()})
+        windowed = {of: _windowed(subject, of, elements) for of, elements in inputs.items()}
+        outputs = looking.built(subject, windowed)
         self._by_the_clock.discard(subject.name)
         refused = {}
         if looking.by_the_clock(pipeline):
             self._by_the_clock.add(subject.name)
             refused.update(BY_THE_CLOCK)
         if looking.beside_windows(pipeline):
-            refused.update(empty=HANGS, plan=HANGS)
+            refused.update(empty=HANGS, plan=HANGS, late=HANGS)
+        if why := late.places(pipeline, windowed, outputs)[1]:
+            refused["late"] = why
         return Facts(
             durations=tuple(looking.durations(pipeline)),
             output_key=output_key(subject),
@@ -143,6 +152,36 @@ class BeamSubjects:
         )
 
     def run(self, subject: Subject, given: Given, setup: Setup) -> Ran:
+        try:
+            taken = self._taken(subject, given, setup)
+            expire = self._expiring(subject, given, setup.passed) if setup.passed else None
+        except InvalidSubject as unusable:
+            return Ran(error=str(unusable))
+        except Exception as error:
+            return Ran(error=looking.cause(subject, error), refused=looking.lacking(error))
+        if taken.refused:
+            raise InvalidSubject(f"subject {subject.name}: {taken.refused[0]}")
+        dropped = None if expire is None else len(expire)
+        return Ran({0: tuple(taken.rows)}, dropped, stateful=any(row["states"] for row in expire or ()))
+
+    def _expiring(self, subject: Subject, given: Given, passed: int) -> Sequence[Mapping[str, Any]]:
+        """How the late rows of a run come to the first transforms that must drop them: a row for each of them; none if
+        one may be in time."""
+        late_ones = {
+            of: [
+                row
+                for batch in given
+                for row in batch.get(of, ())
+                if _timed(subject, of, row).timestamp < passed / 1_000
+            ]
+            for of in subject.inputs
+        }
+        rows = self._taken(subject, [late_ones], PLAIN, observed=True).rows
+        there = all(any(batch.get(of) for batch in given) for of in subject.inputs)
+        return rows if there and all(row["expires"] < passed for row in rows) else ()
+
+    def _taken(self, subject: Subject, given: Given, setup: Setup, observed: bool = False) -> Any:
+        """What a run puts out; or, if ``observed``, what comes to the first transforms that must drop late rows."""
         import apache_beam as beam
         from apache_beam.options.pipeline_options import PipelineOptions
         from apache_beam.runners.direct.direct_runner import BundleBasedDirectRunner
@@ -159,22 +198,20 @@ class BeamSubjects:
         elif setup.where == PRISM:
             server = self._server()
             runner, wait, options = PrismRunner(), server.within, [*options, *server.options()]
-        try:
-            with subject_sink.taking() as taken:
-                pipeline = beam.Pipeline(runner=runner, options=PipelineOptions(options))
-                clock = subject.name in self._by_the_clock
-                outputs = looking.built(subject, _inputs(subject, pipeline, given, setup, clock))
-                key = subject_sink.key_of_pairs(subject)
+        with subject_sink.taking() as taken:
+            pipeline = beam.Pipeline(runner=runner, options=PipelineOptions(options))
+            inputs = _inputs(subject, pipeline, given, setup, subject.name in self._by_the_clock)
+            outputs = looking.built(subject, inputs)
+            if observed:
+                for number, (come, states) in enumerate(late.places(pipeline, inputs, outputs)[0].items()):
+                    lateness = come.windowing.allowed_lateness.micros // 1_000
+                    come | f"expire {number}" >> beam.ParDo(subject_sink.Expires(lateness, states))
+            else:
+                key, read = subject_sink.key_of_pairs(subject), subject.options.get("output")
                 for name, output in outputs.items():
-                    output | f"take {name}" >> beam.ParDo(subject_sink.Take(name, key, subject.options.get("output")))
-                wait(lambda: pipeline.run().wait_until_finish())
-        except InvalidSubject as unusable:
-            return Ran(error=str(unusable))
-        except Exception as error:
-            return Ran(error=looking.cause(subject, error), refused=looking.lacking(error))
-        if taken.refused:
-            raise InvalidSubject(f"subject {subject.name}: {taken.refused[0]}")
-        return Ran({0: tuple(taken.rows)})
+                    output | f"take {name}" >> beam.ParDo(subject_sink.Take(name, key, read))
+            wait(lambda: pipeline.run().wait_until_finish())
+        return taken
 
     def script(self, subject: Subject, pair: Pair, title: str, file: Path, out: Path) -> str:
         return script(subject, pair, title, file, out, (self.version, subject.name in self._by_the_clock))

@@ -78,7 +78,8 @@ def outputs_of(made: Any) -> dict[str, Any]:
 
 
 def durations(pipeline: Any) -> Iterable[int]:
-    """The sizes, periods and gaps (ms) of the windows in a pipeline, and for how long it leaves out duplicates."""
+    """The sizes, periods, gaps and lateness (ms) of the windows in a pipeline, and for how long it leaves out
+    duplicates."""
     from apache_beam.pipeline import PipelineVisitor
 
     found: set[int] = set()
@@ -86,6 +87,7 @@ def durations(pipeline: Any) -> Iterable[int]:
     class Visitor(PipelineVisitor):
         def visit_value(self, value: Any, producer: Any) -> None:
             windows = value.windowing.windowfn
+            found.add(value.windowing.allowed_lateness.micros // 1_000)
             for name in ("size", "period", "gap_size"):
                 if (length := getattr(windows, name, None)) is not None:
                     found.add(int(float(length) * 1_000))
@@ -95,7 +97,7 @@ def durations(pipeline: Any) -> Iterable[int]:
                 found.add(int(float(length) * 1_000))
 
     pipeline.visit(Visitor())
-    return sorted(found)
+    return sorted(found - {0})
 
 
 def by_the_clock(pipeline: Any) -> bool:

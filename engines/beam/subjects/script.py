@@ -224,6 +224,7 @@ def script(subject: Subject, pair: Pair, title: str, file: Path, out: Path, seen
     told = {name: value for name in ("where", "bounded", "through") if (value := getattr(setup, name))}
     what = setup.where or ("bounded input" if setup.bounded else "delivered otherwise")
     what = "behind transforms that change nothing" if setup.through else what
+    what = "with rows whose windows have expired" if setup.passed else what
     return TEMPLATE.format(
         **words_of(subject, pair, title, file, out, version),
         inputs=list(subject.inputs),

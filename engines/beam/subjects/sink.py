@@ -75,6 +75,19 @@ class Take(beam.DoFn):
             subject_sink.taken().refused.append(str(error))
 
 
+class Expires(beam.DoFn):
+    """Takes when the window of each element that comes to a place expires (ms), ``lateness`` (ms) behind its end."""
+
+    def __init__(self, lateness: int, states: bool) -> None:
+        self.lateness, self.states = lateness, states
+
+    def process(self, element: Any, window: Any = beam.DoFn.WindowParam) -> None:
+        from conformance.engines.beam.subjects import sink as subject_sink
+
+        expires = window.end.micros // 1_000 + self.lateness
+        subject_sink.taken().rows.append({"expires": expires, "states": self.states})
+
+
 def columns(found: Any, key: str) -> dict[str, Json]:
     """An element as columns: those of an object, or key and value of a pair."""
     if hasattr(found, "_asdict"):

@@ -131,11 +131,15 @@ class Client:
 
         Raises:
             NotDriven: the function did.
-            RuntimeError: the function or the process failed.
+            RuntimeError: the function or the process failed, or the arguments cannot be given to one.
         """
         from pyspark import cloudpickle
 
-        (folder / JOB).write_bytes(cloudpickle.dumps((function, arguments)))
+        try:
+            job = cloudpickle.dumps((function, arguments))
+        except TypeError as error:  # of a UDF that a classic session has used, for example
+            raise RuntimeError(f"no other process can take it: {error}") from None
+        (folder / JOB).write_bytes(job)
         if not self._done(folder):
             raise RuntimeError(f"the client of Spark Connect ended with code {self._process.wait()}")
         answer = pickle.loads((folder / ANSWER).read_bytes())

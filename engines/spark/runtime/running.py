@@ -35,12 +35,14 @@ class Sink(NamedTuple):
     """Where rows go. ``before`` is done to a batch before its rows are collected. ``to``, if given, is a sink of
     Spark's own, PARQUET or MEMORY; then nothing is waited for. Behind the batch ``fails``, if there is one,
     ``foreachBatch`` fails once it has the rows. Behind ``most`` micro-batches, if given, the query is ended: one with
-    timers by processing time asks for another micro-batch for ever."""
+    timers by processing time asks for another micro-batch for ever. A query that ``goes_on`` does not end with its
+    input, and is stopped."""
 
     before: Callable[[DataFrame], DataFrame] = lambda frame: frame
     to: str = ""
     fails: int = -1
     most: int = 0
+    goes_on: bool = False
 
 
 SINK = Sink()
@@ -97,10 +99,11 @@ def run_query(
         writer = writer.format(sink.to).queryName(table).option("path", str(checkpoint.parent / FILES))
     else:
         writer = writer.foreachBatch(write if session.remote() else collect)
-    query = (writer.trigger(processingTime="0 seconds") if feed else writer.trigger(availableNow=True)).start()
+    goes_on = sink.goes_on or feed is not None
+    query = (writer.trigger(processingTime="0 seconds") if goes_on else writer.trigger(availableNow=True)).start()
     failure = None
     try:
-        if feed:
+        if goes_on:
             query.processAllAvailable()
         else:
             query.awaitTermination()

@@ -22,7 +22,7 @@ from conformance.engines.spark.subjects.files import write
 from conformance.engines.spark.subjects.machine import of_the_machine
 from conformance.engines.spark.subjects.progress import clocked_of, operators_of, watermark_of
 from conformance.engines.spark.subjects.questions import CONNECT, QUESTIONS
-from conformance.engines.spark.subjects.sinks import SINKS
+from conformance.engines.spark.subjects.sinks import ATTEMPT, SINKS, UNTRIED, retried
 from conformance.engines.spark.subjects.through import unchanged
 from conformance.model.engine import CannotRun, NotDriven
 from conformance.subjects.answers import Answer, Ran, told
@@ -217,7 +217,7 @@ class SparkSubjects:
             if INJECTED in error:
                 error = self._query(subject, spark, folder, setup, (rows, progress))
             if error:
-                return Ran(error=error)
+                return Ran(error=error, refused=UNTRIED in error)
         operators = [operator for report in progress for operator in report["stateOperators"]]
         last = progress[-1]["stateOperators"] if progress else []
         return Ran(
@@ -263,7 +263,9 @@ class SparkSubjects:
         try:
             output = self._output(subject, spark, folder, streaming=True, setup=setup)
             there = {file.name.partition("-")[0] for file in folder.glob("input*/*.json")}
-            sink = running.Sink(SINKS[setup.sink], fails=fails, most=len(there) + IDLE)
+            does = SINKS[setup.sink]
+            before = (lambda frame: does(retried(frame))) if setup.retries else does
+            sink = running.Sink(before, fails=fails, most=len(there) + IDLE, goes_on=setup.goes_on)
             found, reports, failed = running.run_query(output, folder / "checkpoint", subject.output.mode, {}, sink)
         except InvalidSubject as unusable:
             return str(unusable)
@@ -272,6 +274,8 @@ class SparkSubjects:
         rows, progress = taken
         rows.update(found)
         progress += reports
+        if setup.retries and not all(row.pop(ATTEMPT) for batch in found.values() for row in batch):
+            return UNTRIED
         return session.cause(failed) if failed else ""
 
     def _output(

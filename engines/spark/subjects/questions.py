@@ -37,6 +37,14 @@ def _sink(asked: Asked) -> Any:
     yield Run(asked.delivery, Setup(sink=ASKS))
 
 
+def _retry(asked: Asked) -> Any:
+    yield Run(asked.delivery, Setup(retries=True))
+
+
+def _trigger(asked: Asked) -> Any:
+    yield Run(asked.delivery, Setup(goes_on=True))
+
+
 def _connected(asked: Asked) -> Any:
     yield Run(asked.delivery, Setup(where=CONNECT))
     yield Run(asked.delivery, Setup(where=CONNECT, begun=max(1, (len(asked.delivery) - len(asked.closing)) // 2)))
@@ -80,6 +88,18 @@ QUESTIONS = (
         "sink",
         "A sink that caches the rows of a micro-batch, or first asks whether it has any, gets the same answer.",
         _sink,
+        layer=True,
+    ),
+    Question(
+        "retry",
+        "Tasks that fail once behind their last row, and are tried again within the micro-batch, change nothing.",
+        _retry,
+        layer=True,
+    ),
+    Question(
+        "trigger",
+        "A query that goes on (a trigger by processing time), and does not end with its input, gives the same answer.",
+        _trigger,
         layer=True,
     ),
     Question(

@@ -10,7 +10,7 @@ from pprint import pformat
 from typing import TYPE_CHECKING
 
 from conformance.engines.scripts import path_from, words_of
-from conformance.engines.spark.subjects.sinks import SINKS
+from conformance.engines.spark.subjects.sinks import SINKS, retried
 from conformance.engines.spark.subjects.through import unchanged
 from conformance.subjects.rows import Delivery, rows_in, written
 from conformance.subjects.scripts import in_a_script
@@ -51,7 +51,7 @@ if importlib.util.find_spec("conformance") is None:  # all that is needed of it 
 
 def session():
     quiet = {{"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}}
-    return SparkSession.builder.master("local[2]").config(map=quiet).getOrCreate()
+    return SparkSession.builder.master("local[2,4]").config(map=quiet).getOrCreate()
 
 {early}
 # By its path: the name of a file need not be one of Python's.
@@ -91,12 +91,14 @@ def run(
     only=False,
     sink=lambda frame: frame,
     sparse=False,
+    goes_on=False,
 ):
     """The final rows of a run, the operators that keep state before and behind ``begun``, and the rows of state at the
     end with those dropped as late. The run is restarted
     before the micro-batches ``restarts``; ``fails`` fails once, after its rows were taken. Those before ``begun`` are
     run by ``by``, and not shown; ``only`` they run where a Python of another release is called for them. ``sink`` is
-    done to a micro-batch before its rows are taken. ``sparse``: an input without rows there has no file."""
+    done to a micro-batch before its rows are taken. ``sparse``: an input without rows there has no file. ``goes_on``:
+    the query does not end with its input."""
     spark = spark.newSession()
     for setting, value in {{{common}, **settings}}.items():
         spark.conf.set(setting, value)
@@ -129,12 +131,14 @@ def run(
 
         first = max(taken, default=-1) + 1
         writer = output(version).writeStream.outputMode(MODE).foreachBatch(take)
-        started = writer.option("checkpointLocation", str(folder / "checkpoint")).trigger(availableNow=True).start()
+        trigger = {{"processingTime": "0 seconds"}} if goes_on else {{"availableNow": True}}
+        started = writer.option("checkpointLocation", str(folder / "checkpoint")).trigger(**trigger).start()
         try:
-            started.awaitTermination()
+            started.processAllAvailable() if goes_on else started.awaitTermination()
         except Exception:
             if not (last_fails and failed):
                 raise
+        started.stop()
         for progress in started.recentProgress:
             kept = progress["stateOperators"]
             counts["rows of state"] = sum(operator["numRowsTotal"] for operator in kept)
@@ -178,7 +182,7 @@ def run(
 def lines(rows, moved):
     rows = [row for row in rows if row.get(KEY) not in CLOSING]
     rows = [{{name: back(value, moved, {first}, {last_time}, KNOWN) for name, value in row.items()}} for row in rows]
-    rows = [{{name: value for name, value in row.items() if name not in IGNORED}} for row in rows]
+    rows = [{{name: value for name, value in row.items() if name not in IGNORED + [" attempt"]}} for row in rows]
     return sorted(", ".join(f"{{name}}={{value}}" for name, value in row.items()) for row in rows)
 
 
@@ -271,7 +275,8 @@ def script(
         yes=yes,
         no=no,
         functions=(in_a_script(unchanged) if setup.through else "")
-        + (in_a_script(SINKS[setup.sink]) if setup.sink else ""),
+        + (in_a_script(SINKS[setup.sink]) if setup.sink else "")
+        + (in_a_script(retried) if setup.retries else ""),
         early="\nsession()  # the file needs one while it is loaded\n" if early else "",
         schemas={of: each.schema for of, each in subject.inputs.items()},
         mode=subject.output.mode,
@@ -292,14 +297,22 @@ def script(
 
 def _spelled(setup: Setup, elsewhere: str) -> str:
     """The arguments of the second run, as a dict in the script's own words."""
-    names = ("restarts", "fails", "settings", "files", "bounded", "through", "sparse")
+    names = ("restarts", "fails", "settings", "files", "bounded", "through", "sparse", "goes_on")
     told = {name: getattr(setup, name) for name in names}
     words = [f"{name!r}: {value!r}" for name, value in told.items() if value != getattr(PLAIN, name)]
-    if setup.sink:
-        words.append(f"'sink': {SINKS[setup.sink].__name__}")
+    if setup.sink or setup.retries:
+        words.append(f"'sink': {_sink(setup)}")
     if setup.begun:
         words += [f"'begun': {setup.begun}", f"'by': {'ELSEWHERE' if elsewhere else 'previous'}"]
     return "{" + ", ".join(words) + "}"
+
+
+def _sink(setup: Setup) -> str:
+    """What is done to a micro-batch, as a function in the script's own words."""
+    does = SINKS[setup.sink].__name__
+    if not setup.retries:
+        return does
+    return f"lambda frame: {does}(retried(frame))" if setup.sink else "retried"
 
 
 def _beside(version: Subject, file: Path, out: Path) -> str:
@@ -319,22 +332,18 @@ def _batches(subject: Subject, delivery: Delivery) -> str:
 def _what(plain: Run, varied: Run) -> str:
     """What the second run has that the first has not, in a few words."""
     setup = varied.setup
-    if setup.begun:
-        return f"the first {setup.begun} micro-batches by the version before"
-    if setup.bounded:
-        return "as a batch query"
-    if setup.sparse:
-        return "started for each micro-batch, and without a file for an input that has no row there"
-    if setup.restarts:
-        return f"restarted before micro-batch {', '.join(map(str, setup.restarts))}"
-    if setup.fails is not None:
-        return f"micro-batch {setup.fails} fails once behind its sink"
-    if setup.settings:
-        return ", ".join(f"{name}={value}" for name, value in setup.settings.items())
-    if setup.through:
-        return "behind a query that changes no row"
-    if setup.sink:
-        return setup.sink
-    if setup.files > 1:
-        return f"{setup.files} files a micro-batch"
-    return "delivered otherwise" if plain.delivery != varied.delivery else "once more"
+    said = (
+        (setup.begun, f"the first {setup.begun} micro-batches by the version before"),
+        (setup.bounded, "as a batch query"),
+        (setup.sparse, "started for each micro-batch, and without a file for an input that has no row there"),
+        (setup.restarts, f"restarted before micro-batch {', '.join(map(str, setup.restarts))}"),
+        (setup.fails is not None, f"micro-batch {setup.fails} fails once behind its sink"),
+        (setup.settings, ", ".join(f"{name}={value}" for name, value in setup.settings.items())),
+        (setup.through, "behind a query that changes no row"),
+        (setup.retries, "each task fails once behind its last row, and is tried again"),
+        (setup.goes_on, "with a trigger by processing time"),
+        (setup.sink, setup.sink),
+        (setup.files > 1, f"{setup.files} files a micro-batch"),
+        (plain.delivery != varied.delivery, "delivered otherwise"),
+    )
+    return next((words for is_so, words in said if is_so), "once more")

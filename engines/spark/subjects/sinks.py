@@ -31,3 +31,30 @@ PLAIN, CACHES, ASKS = "", "the sink caches its rows", "the sink first asks wheth
 
 SINKS: Mapping[str, Callable[[DataFrame], DataFrame]] = {PLAIN: itself, CACHES: cached, ASKS: asked}
 """In words -> what is done to a micro-batch."""
+
+ATTEMPT = " attempt"
+"""The column of a row that says which attempt of its task gave it."""
+
+UNTRIED = "a task was to be tried again, and was not"
+
+
+def retried(frame: DataFrame) -> DataFrame:
+    """The rows, each of the second attempt of its task: the first one fails behind its last row. No plan of a query
+    changes: what the function adds runs behind it, in its last tasks."""
+    from collections.abc import Iterator
+
+    from pandas import Series
+    from pyspark import TaskContext
+    from pyspark.sql.functions import pandas_udf, spark_partition_id
+
+    def attempts(parts):  # type: ignore[no-untyped-def]
+        attempt, rows = TaskContext.get().attemptNumber(), 0
+        for part in parts:
+            rows += len(part)
+            yield 0 * part + attempt
+        if rows and not attempt:
+            raise RuntimeError("a task was to be tried again, and was not")
+
+    attempts.__annotations__ = {"parts": Iterator[Series], "return": Iterator[Series]}
+    of_a_row = pandas_udf(attempts, "int").asNondeterministic()
+    return frame.withColumn(" attempt", of_a_row(spark_partition_id()))

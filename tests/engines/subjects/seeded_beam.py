@@ -4,7 +4,8 @@ import time
 
 import apache_beam as beam
 from apache_beam.transforms import trigger
-from apache_beam.transforms.window import FixedWindows
+from apache_beam.transforms.deduplicate import DeduplicatePerKey
+from apache_beam.transforms.window import FixedWindows, TimestampedValue
 
 from conformance import subject
 
@@ -33,6 +34,20 @@ def recent(plays: beam.PCollection) -> beam.PCollection:
     late = plays | beam.Filter(lambda play: play["at"].timestamp() > time.time() - 3_600)
     pairs = late | beam.Map(lambda play: (play["team"], 1)).with_output_types(tuple[str, int])
     return pairs | beam.CombinePerKey(sum) | beam.MapTuple(lambda team, n: {"team": team, "n": n, "seen": time.time()})
+
+
+@subject(**PLAYS, windowing=FixedWindows(600))
+def once(plays: beam.PCollection) -> beam.PCollection:
+    """No bug of its own: the runner gives late rows to Beam's DoFn with state."""
+    pairs = plays | beam.Map(lambda play: (play["team"], play["points"])).with_output_types(tuple[str, int])
+    return pairs | DeduplicatePerKey(event_time_duration=600)
+
+
+@subject(**{**PLAYS, "schema": "team string, stored timestamp NOT NULL, at timestamp"})
+def by_another_time(plays: beam.PCollection) -> beam.PCollection:
+    """No bug: the windows are of a time that the watermark does not go by."""
+    moved = plays | beam.Map(lambda play: TimestampedValue((play["team"], 1), play["stored"].timestamp()))
+    return moved | beam.WindowInto(FixedWindows(600)) | beam.combiners.Count.PerKey()
 
 
 @subject(**PLAYS)

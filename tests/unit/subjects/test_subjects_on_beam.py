@@ -13,17 +13,18 @@ from apache_beam.transforms import trigger
 from apache_beam.transforms.deduplicate import DeduplicatePerKey
 from apache_beam.transforms.timeutil import TimeDomain
 from apache_beam.transforms.userstate import TimerSpec, on_timer
-from apache_beam.transforms.window import FixedWindows, GlobalWindow, IntervalWindow, TimestampedValue
+from apache_beam.transforms.window import FixedWindows, GlobalWindow, GlobalWindows, IntervalWindow, TimestampedValue
 from apache_beam.utils.timestamp import MAX_TIMESTAMP, Duration, Timestamp
 
 from conformance import subject
-from conformance.engines.beam.subjects.driver import BeamSubjects
+from conformance.engines.beam.subjects.driver import QUESTIONS, BeamSubjects
+from conformance.engines.beam.subjects.late import STATE, UNGROUPED, UNKNOWN
 from conformance.engines.beam.subjects.looking import cause, lacking
 from conformance.engines.beam.subjects.sink import columns, output_key
 from conformance.engines.beam.subjects.values import value_told
 from conformance.engines.beam.subjects.waiting import ended
-from conformance.subjects.answers import shown
-from conformance.subjects.questions import Pair, Run
+from conformance.subjects.answers import Ran, shown
+from conformance.subjects.questions import NotAsked, Pair, Run, Seen
 from conformance.subjects.rows import START, Row
 from conformance.subjects.schema import InvalidSubject
 
@@ -78,13 +79,13 @@ def test_an_answer_in_update_mode_is_told_by_its_output_its_key_and_its_window()
 
 
 def test_timers_in_processing_time_are_found_and_not_those_that_nobody_sets():
-    by_the_clock = looked(lambda plays: pairs(plays) | beam.ParDo(Waiting()))
+    by_the_clock = looked(lambda plays: pairs(plays) | beam.ParDo(Waiting()), windowing=FixedWindows(60))
     assert by_the_clock.refused == dict.fromkeys(
         ("bounded", "fnapi", "prism"), "its timers or triggers go by the clock"
     )
     assert looked(lambda plays: pairs(plays) | beam.GroupIntoBatches(3, max_buffering_duration_secs=5)).refused
-    assert not looked(lambda plays: pairs(plays) | beam.GroupIntoBatches(3)).refused
-    assert not looked(lambda plays: pairs(plays) | DeduplicatePerKey(event_time_duration=600)).refused
+    for never_set in (beam.GroupIntoBatches(3), DeduplicatePerKey(event_time_duration=600)):
+        assert not looked(lambda plays, last=never_set: pairs(plays) | last, windowing=FixedWindows(60)).refused
 
 
 def test_a_pipeline_takes_its_rows_as_an_argument():
@@ -126,8 +127,44 @@ def test_a_side_input_in_windows_is_not_asked_about_empty_bundles():
     def beside(plays):
         return plays | "x" >> beam.Map(lambda play, all_: (play["team"], len(all_)), beam.pvalue.AsList(plays))
 
-    assert [*looked(beside, windowing=FixedWindows(60)).refused] == ["empty", "plan"]
-    assert not looked(beside).refused
+    assert [*looked(beside, windowing=FixedWindows(60)).refused] == ["empty", "plan", "late"]
+    assert [*looked(beside).refused] == ["late"]
+
+
+def test_late_rows_are_asked_about_where_each_is_dropped_once_its_window_has_expired():
+    def late(function, **more):
+        return looked(function, **more).refused.get("late", "")
+
+    def counted(plays):
+        return pairs(plays) | beam.combiners.Count.PerKey()
+
+    def shuffled(plays):
+        return counted(plays | beam.Reshuffle())
+
+    def in_all_time(plays):
+        anew = trigger.Repeatedly(trigger.AfterCount(1))
+        accumulating = trigger.AccumulationMode.ACCUMULATING
+        return plays | beam.WindowInto(GlobalWindows(), trigger=anew, accumulation_mode=accumulating)
+
+    windows = FixedWindows(60)
+    for function in (counted, shuffled, lambda plays: in_all_time(counted(plays)) | beam.GroupByKey()):
+        assert not late(function, windowing=windows)
+    assert late(pairs, windowing=windows) == UNGROUPED
+    assert late(lambda plays: {"all": plays, "n": counted(plays)}, windowing=windows) == UNGROUPED
+    assert late(lambda plays: counted(in_all_time(plays))) == "nothing tells when its GlobalWindows expire"
+    assert late(lambda plays: pairs(plays) | beam.GroupIntoBatches(3)) == "nothing tells when its GlobalWindows expire"
+    assert looked(counted, windowing=beam.WindowInto(windows, allowed_lateness=7)).durations == (7_000, 60_000)
+
+
+def test_what_late_rows_change_is_said_with_what_is_known_of_the_runner():
+    [late] = [question for question in QUESTIONS if question.id == "late"]
+    pair, row = Pair(Run(()), Run(())), {"team": "a"}
+    plain = Seen((), Ran())
+    assert late.judge(pair, plain, Seen((), Ran(dropped=1))) == ""
+    assert late.judge(pair, plain, Seen((row,), Ran(dropped=1))) == 'team="a" is new'
+    assert late.judge(pair, plain, Seen((row,), Ran(dropped=1, stateful=True))) == 'team="a" is new' + STATE
+    with pytest.raises(NotAsked, match=UNKNOWN):
+        late.judge(pair, plain, Seen((row,), Ran(dropped=0)))
 
 
 def test_several_outputs_of_a_dofn_are_taken_as_they_are():

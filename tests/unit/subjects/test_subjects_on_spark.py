@@ -1,23 +1,29 @@
 """Users' queries on Spark, without a run: scripts, and what may be refused."""
 
 import ast
+import threading
+from collections import Counter
 from pathlib import Path
 from random import Random
 
 import pytest
 
 from conformance import subject
+from conformance.engines.spark.jobs.connected import Client
 from conformance.engines.spark.subjects import driver
 from conformance.engines.spark.subjects.driver import SparkSubjects
 from conformance.engines.spark.subjects.files import write
 from conformance.engines.spark.subjects.questions import CONNECT, QUESTIONS
-from conformance.engines.spark.subjects.sinks import SINKS
+from conformance.engines.spark.subjects.sinks import ATTEMPT, SINKS, UNTRIED
 from conformance.subjects.answers import Ran
+from conformance.subjects.asking import ask
+from conformance.subjects.driver import Facts
 from conformance.subjects.judging import Judging
-from conformance.subjects.questions import Asked, NotAsked, Pair, Run, pairs
+from conformance.subjects.questions import Asked, NotAsked, Pair, Run, pairs, together
 from conformance.subjects.rows import START, Row, span_of
 from conformance.subjects.runs import Runs
 from conformance.subjects.setup import NOBODY, Setup
+from conformance.subjects.verdicts import Options, Verdict
 
 RUN = Run(((Row({"user": "a"}, START),),))
 
@@ -35,11 +41,83 @@ def both(one, two):
 @pytest.mark.parametrize("sink", list(filter(None, SINKS)))
 def test_a_script_has_what_the_sink_does(tmp_path, sink):
     varied = Run(RUN.delivery, Setup(sink=sink))
-    text = SparkSubjects().script(itself, Pair(RUN, varied), "title", Path("mine.py"), tmp_path / "script.py")
-    ast.parse(text)
+    text = script_of(varied, tmp_path)
     assert f"def {SINKS[sink].__name__}(frame):" in text
     assert f"SETUP = {{'sink': {SINKS[sink].__name__}}}" in text
     assert f"The same rows, where this is said of them: {sink}" in text
+    both = script_of(Run(RUN.delivery, Setup(sink=sink, retries=True)), tmp_path)
+    assert f"SETUP = {{'sink': lambda frame: {SINKS[sink].__name__}(retried(frame))}}" in both
+
+
+def script_of(varied, folder):
+    text = SparkSubjects().script(itself, Pair(RUN, varied), "title", Path("mine.py"), folder / "script.py")
+    ast.parse(text)
+    return text
+
+
+def test_a_script_has_tasks_that_are_tried_again_and_a_query_that_goes_on(tmp_path):
+    text = script_of(Run(RUN.delivery, Setup(retries=True)), tmp_path)
+    assert "def retried(frame):" in text
+    assert "SETUP = {'sink': retried}" in text
+    both = Setup(retries=True).beside(Setup(goes_on=True))
+    assert both == Setup(retries=True, goes_on=True)
+    assert both.of_settings
+    assert not both.beside(Setup(passed=1)).of_settings
+    assert "SETUP = {'goes_on': True}" in script_of(Run(RUN.delivery, Setup(goes_on=True)), tmp_path)
+
+
+def test_tasks_are_tried_again_with_the_users_own_settings():
+    by_id = {question.id: question for question in QUESTIONS}
+    asked = Asked(itself, span_of((), 0), RUN.delivery, Random(1))
+    first, last = (together([by_id["store"], by_id["retry"]], asked, 0.5, last).varied.setup for last in (False, True))
+    assert (bool(first.settings), first.retries) == (True, False)
+    assert last == Setup(retries=True)
+
+
+class Toy:
+    """An engine whose function is told how a run is made."""
+
+    batch, packs, closes, parallel, version = "batch", 6, False, 1, "Toy 1.0"
+    questions = tuple(question for question in QUESTIONS if question.id in ("retry", "trigger"))
+
+    def look(self, subject):
+        return Facts(columns=("user", "n"))
+
+    def run(self, subject, given, setup):
+        return subject.function([row["user"] for batch in given for row in batch[""]], setup)
+
+
+def counts(users, factor=1):
+    return Ran({0: tuple({"user": user, "n": n * factor} for user, n in Counter(users).items())})
+
+
+@pytest.mark.parametrize(
+    ("function", "verdicts"),
+    [
+        (lambda users, setup: counts(users), (Verdict.HOLDS, Verdict.HOLDS)),
+        (lambda users, setup: counts(users, 1 + setup.retries), (Verdict.VIOLATED, Verdict.HOLDS)),
+        (lambda users, setup: counts(users[setup.goes_on :]), (Verdict.HOLDS, Verdict.VIOLATED)),
+        (
+            lambda users, setup: Ran(error=UNTRIED, refused=True) if setup.retries else counts(users),
+            (Verdict.NOT_ASKED, Verdict.HOLDS),
+        ),
+    ],
+)
+def test_what_a_second_attempt_or_a_query_that_goes_on_changes_is_found(function, verdicts):
+    report, failing = ask(Toy(), subject(schema="user string", key="user")(function), Options())
+    assert not report.error
+    assert tuple(finding.verdict for finding in report.findings) == verdicts
+    assert all(pair.varied.setup in (Setup(retries=True), Setup(goes_on=True)) for pair, _ in failing.values())
+
+
+@pytest.mark.parametrize(("attempt", "error"), [(1, ""), (0, UNTRIED)])
+def test_each_row_comes_from_a_second_attempt(monkeypatch, tmp_path, attempt, error):
+    found = {0: [{"user": "a", ATTEMPT: attempt}]}
+    monkeypatch.setattr(SparkSubjects, "_output", lambda *given, **more: None)
+    monkeypatch.setattr(driver.running, "run_query", lambda *given: (found, [], None))
+    rows = {}
+    assert SparkSubjects()._query(itself, None, tmp_path, Setup(retries=True), (rows, [])) == error
+    assert rows == {0: [{"user": "a"}]}
 
 
 def test_a_query_that_is_started_for_each_micro_batch_has_a_file_of_rows_alone(tmp_path):
@@ -70,6 +148,12 @@ def test_spark_connect_may_refuse_a_query_but_not_one_that_it_takes_once_its_che
     else:
         wrong, _, _ = judging.judged(connect, pair, plain, varied, packed=False)
         assert wrong == {0: "the query fails: [KEY_SCHEMA] another schema"}
+
+
+def test_what_no_other_process_can_take_is_told_in_one_line(tmp_path):
+    """Such as a UDF of the user's file that a classic session has used."""
+    with pytest.raises(RuntimeError, match=r"\Ano other process can take it: cannot pickle[^\n]*\Z"):
+        Client.__new__(Client).call(itself, (threading.RLock(),), tmp_path)
 
 
 def test_a_client_of_spark_connect_goes_on_where_another_session_began(monkeypatch, tmp_path):
