@@ -22,7 +22,7 @@ from conformance.engines.mutants.faults import (
     restarts,
     together,
 )
-from conformance.engines.mutants.registry import Mutant, mutants_of, replaced
+from conformance.engines.mutants.registry import MARKED, Mutant, replaced
 from conformance.engines.mutants.state import collections, initial_state, inspection, keys, ttl, values
 from conformance.engines.mutants.time import callbacks, lateness, output_times, processing_time, timers, waiting
 from conformance.engines.mutants.typed import (
@@ -42,48 +42,8 @@ from conformance.model.program import Program
 from conformance.plugins.registry import UnknownName
 from conformance.support.naming import unknown
 
-MUTANTS = mutants_of(
-    (
-        lateness,
-        counts,
-        keys,
-        values,
-        collections,
-        ttl,
-        initial_state,
-        inspection,
-        restarts,
-        failures,
-        crashes,
-        damages,
-        next_versions,
-        partitions,
-        plans,
-        delivery,
-        output,
-        output_times,
-        timers,
-        emissions,
-        callbacks,
-        capacity,
-        no_data,
-        rare,
-        neighbours,
-        epochs,
-        types,
-        moments,
-        containers,
-        misfits,
-        typed_keys,
-        handed_keys,
-        operator_keys,
-        together,
-        waiting,
-        processing_time,
-        beginnings,
-        *combined.SECTIONS,
-    )
-)
+MUTANTS = dict(MARKED)
+"""All mutants by id, in the order of the modules above and of the classes in each."""
 
 UNDO_EACH_OTHER = (
     {"failed-attempt-kept", "failed-bundle-skipped"},
