@@ -8,16 +8,13 @@ in.
 from __future__ import annotations
 
 from conformance.engines.case_run import CaseRun
-from conformance.engines.mutants import capacity, combined, counts, delivery, emissions, output, rare
+from conformance.engines.mutants import capacity, combined, delivery, emissions, rare
 from conformance.engines.mutants.faults import (
     beginnings,
     crashes,
     damages,
     failures,
-    neighbours,
     next_versions,
-    no_data,
-    partitions,
     plans,
     restarts,
     together,
@@ -27,8 +24,6 @@ from conformance.engines.mutants.state import collections, initial_state, inspec
 from conformance.engines.mutants.time import callbacks, lateness, output_times, processing_time, timers, waiting
 from conformance.engines.mutants.typed import (
     containers,
-    epochs,
-    handed_keys,
     misfits,
     moments,
     operator_keys,

@@ -30,7 +30,7 @@ def history_(ids: tuple[str, ...], catalogue: Path | None, as_list: bool) -> Non
     Exit code 0; 1 where fewer than 80 % of the changes are shown, or a quiet pair is not quiet; 2 for wrong usage; 3
     where a run failed.
     """
-    from conformance.reports.history import known_history
+    from conformance.reports.own import known_history
 
     changes = read_catalogue(catalogue) if catalogue else known_history()
     there = {change.id: change for change in changes}

@@ -21,8 +21,7 @@ from conformance.comparison.locks import steps
 from conformance.comparison.moves import Difference, Kind, Move, differences, shown_on_both, silent
 from conformance.comparison.outputs import differences as differing_outputs
 from conformance.comparison.outputs import outputs
-from conformance.comparison.refusals import refusals_changed
-from conformance.comparison.upgrade import Upgrade, in_releases, replays_in_both, without
+from conformance.comparison.upgrade import Upgrade, in_releases, refusals_changed, replays_in_both, without
 from conformance.model.engine import CannotRun, bare
 from conformance.plugins.registry import (
     engine_ids,

@@ -1,5 +1,6 @@
-"""The StatefulProcessor of PySpark that runs neutral programs on rows. Imported where Spark's Python workers run, which
-is also once per query on the driver: an import of pandas here would cost each query a second."""
+"""The StatefulProcessors of PySpark that run neutral programs, on rows and on pandas frames. Imported where Spark's
+Python workers run, which is also once per query on the driver: an import of pandas here would cost each query a
+second."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ from typing import Any
 from pyspark.sql import Row
 from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 
+from conformance.engines.spark.operators.frames import frames, inputs, plain
 from conformance.engines.spark.operators.operator import MORE, Failure, In, Out, batch, millis, task_attempt
 from conformance.engines.spark.operators.tws_operator import TwsOperator
 from conformance.engines.spark.state.typed_keys import NONE, Columns, taken
@@ -65,3 +67,20 @@ def now(times: Any) -> int:
 
 def as_input(row: Any) -> In:
     return In(row.step, row.id, row.value, millis(row.event_time), row.partition)
+
+
+class PandasProcessor(RowProcessor):
+    """For ``transformWithStateInPandas``: a call is handed frames, and puts out one."""
+
+    def handleInitialState(self, key: Any, initialState: Any, timerValues: Any) -> None:
+        for row in inputs([initialState]):
+            self._operator.on_initial(plain(key, self._typed), row)
+
+    def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:
+        return frames(self._operator.on_rows(plain(key, self._typed), inputs(rows), now(timerValues)), self._more)
+
+    def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Any]:
+        return frames(
+            self._operator.on_timer(plain(key, self._typed), expiredTimerInfo.getExpiryTimeInMs(), now(timerValues)),
+            self._more,
+        )

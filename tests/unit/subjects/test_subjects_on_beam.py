@@ -19,8 +19,7 @@ from apache_beam.utils.timestamp import MAX_TIMESTAMP, Duration, Timestamp
 from conformance import subject
 from conformance.engines.beam.subjects.driver import BeamSubjects
 from conformance.engines.beam.subjects.looking import cause, lacking
-from conformance.engines.beam.subjects.sink import columns, output_key
-from conformance.engines.beam.subjects.values import value_told
+from conformance.engines.beam.subjects.sink import columns, output_key, value_told
 from conformance.engines.beam.subjects.waiting import ended
 from conformance.subjects.answers import shown
 from conformance.subjects.questions import Pair, Run
