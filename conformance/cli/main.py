@@ -55,8 +55,9 @@ class OneLine(Group):
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         for module, names in COMMANDS.items():
             if name in names:
-                commands: tuple[click.Command, ...] = import_module(f"conformance.cli.commands.{module}").COMMANDS
-                return next(command for command in commands if command.name == name)
+                found = import_module(f"conformance.cli.commands.{module}")
+                command: click.Command = getattr(found, f"{name.replace('-', '_')}_")
+                return command
         return None
 
     def make_context(self, *args: Any, **extra: Any) -> click.Context:

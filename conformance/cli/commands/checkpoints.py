@@ -163,5 +163,4 @@ def _engines(package: str, named: tuple[str, ...]) -> list[str]:
     return [*named] or there
 
 
-COMMANDS = (checkpoints_, crashes_)
 """The commands of this module."""

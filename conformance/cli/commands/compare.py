@@ -244,6 +244,3 @@ def _fails(engine: str, witness: Witness, scenarios: Sequence[Scenario], timeout
         return None
     click.echo(f"  {engine}: {again.answer}: {again.message or 'the guarantee stands'}")
     return {STILL_FAILS: True, FIXED: False}.get(again.answer)
-
-
-COMMANDS = (diff_, gate_, baseline_, bisect_)

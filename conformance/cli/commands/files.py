@@ -62,6 +62,3 @@ def failing(scenario: Scenario) -> str:
                 except Unjudgeable as error:
                     return f"the guarantee {guarantee.claim!r}: {error}"
     return ""
-
-
-COMMANDS = (check_files_,)

@@ -70,5 +70,4 @@ def _run(change: Change) -> Results:
         return Results.read(path)
 
 
-COMMANDS = (history_,)
 """The commands of this module."""

@@ -191,6 +191,3 @@ def _missing(found: Results, engine: str, scenario: str, guarantee: str) -> str:
     if guarantee not in found.scenarios[scenario].guarantees:
         return unknown("guarantee", guarantee, found.scenarios[scenario].guarantees)
     return f"{engine} was not asked for it"
-
-
-COMMANDS = (list_, claims_, doctor_, explain_)

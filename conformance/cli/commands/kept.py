@@ -28,6 +28,3 @@ def cache_(prune: bool, days: float, megabytes: float, clear: bool) -> None:
     for kind, (number, size, used) in parts(folder).items():
         day = datetime.datetime.fromtimestamp(used, datetime.timezone.utc).date()
         click.echo(f"  {kind}: {counted(number, 'file')}, {size / 2**20:.1f} MiB, the longest unused since {day}")
-
-
-COMMANDS = (cache_,)

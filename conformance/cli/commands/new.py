@@ -91,6 +91,3 @@ def _write(package: str, starter: str, name: str, to: Path, command: str) -> Non
     text = files(package).joinpath(starter).read_text(encoding="utf-8")
     write_whole(to, text.replace("FILE", str(to)).replace("starter", name))
     click.echo(f"{to}: {command.format(to)}")
-
-
-COMMANDS = (new_,)

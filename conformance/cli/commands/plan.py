@@ -78,6 +78,3 @@ def told(engine: str, about: list[Any], wanted: int, cases_from: Path | None, se
         "guarantees": len(promised),
         "in part": {f"{s}/{g}": [name or "as drawn" for name in names] for (s, g), names in lacking.items()},
     }
-
-
-COMMANDS = (plan_,)

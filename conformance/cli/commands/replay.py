@@ -145,6 +145,3 @@ def _replay_on(
     message = answered.message or "the guarantee stands"
     code = {STILL_FAILS: 1, ERROR: 3}.get(answered.answer, 0)
     return f"{answered.answer}: {message}", lines, code, answered.traces
-
-
-COMMANDS = (replay_,)

@@ -99,6 +99,3 @@ def report_(
         from conformance.reports.text.terminal import summary
 
         (summary if verbose else ending)(found[-1], open_console())
-
-
-COMMANDS = (report_,)

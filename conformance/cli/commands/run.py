@@ -231,6 +231,3 @@ def check_(
     console = open_console()
     results = check_again(traces, out, engines, scenarios, checker, lambda: prepare(out))
     sys.exit(0 if write(results, out, console, verbose) else 3)
-
-
-COMMANDS = (run_, merge_, check_)

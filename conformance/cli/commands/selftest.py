@@ -149,6 +149,3 @@ def _earlier(path: Path | None) -> list[Power]:
         return read_powers(path) if path else []
     except UnreadablePower:
         return []
-
-
-COMMANDS = (selftest_,)

@@ -70,6 +70,3 @@ def _measured(path: Path, baseline: Baseline) -> int:
 
 def _json(found: object) -> str:
     return json.dumps(found, indent=1, ensure_ascii=False) + "\n"
-
-
-COMMANDS = (site_,)

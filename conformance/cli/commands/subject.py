@@ -207,6 +207,3 @@ def print_report(report: Report) -> None:
             click.echo(f"             {finding.why}")
             if finding.script:
                 click.echo(f"             python {shown(Path(finding.script).resolve())}")
-
-
-COMMANDS = (subject_,)

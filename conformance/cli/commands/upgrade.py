@@ -330,6 +330,3 @@ def _engines_of(package: str, asked: tuple[str, ...], scenarios: Sequence[str]) 
         if not found or any(program.split("/")[0] in scenarios for program in found.programs)
     ]
     return asked or tuple(mine or there)
-
-
-COMMANDS = (upgrade_,)

@@ -9,10 +9,8 @@ output came out and prove that the watermark stood where the schedule wants it.
 from __future__ import annotations
 
 import itertools
-import logging
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from conformance.engines.beam.pipelines.collecting import collected, emission
@@ -105,24 +103,13 @@ def moments(pack: Pack) -> dict[int, int]:
 class BeamDirect(environment.OfBeam):
     id = "beam-direct"
     title = "Beam DirectRunner (Python, bundle-based)"
+    runner = "BundleBasedDirectRunner"
     capabilities = CAPABILITIES
     plans = plans.PLANS
     compares = tuple(refusals.COMPARED)
     apart = False
     """Whether each program has a branch of the pipeline for itself, in which nothing is ours: a failure of the pipeline
     is an answer then."""
-
-    def check(self) -> None:
-        environment.check()
-
-    def open(self, folder: Path) -> None:
-        logging.getLogger().setLevel(logging.ERROR)
-
-    def close(self) -> None:
-        pass
-
-    def environment(self) -> dict[str, str]:
-        return environment.environment("BundleBasedDirectRunner")
 
     def evidence(self) -> dict[Feature, str]:
         from conformance.engines.beam.runners import answers
