@@ -209,7 +209,7 @@ class Runs:
                 return row
             return replace(row, values={**row.values, key: self._own(row.values[key], row.case)})
 
-        return replace(run, delivery=tuple(tuple(map(named, batch)) for batch in run.delivery))
+        return run.with_rows(named)
 
     def closed(self, run: Run) -> Run:
         """A run whose closing rows have keys of their own, so that no answer is theirs and a case's together."""

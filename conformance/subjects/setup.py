@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from conformance.model.values import Json
 from conformance.support.plain import Plain
@@ -54,6 +54,12 @@ class Setup(Plain):
     def of_settings(self) -> bool:
         """Whether nothing but the session and the input's files and query are other than plain."""
         return self != PLAIN and self == Setup(settings=self.settings, files=self.files, through=self.through)
+
+    def renumbered(self, place: Callable[[int], int]) -> Setup:
+        """The same run where micro-batches have other numbers."""
+        restarts = tuple(sorted({place(number) for number in self.restarts} - {0}))
+        fails = None if self.fails is None else place(self.fails)
+        return replace(self, restarts=restarts, fails=fails, begun=place(self.begun))
 
     def beside(self, other: Setup) -> Setup:
         """A run that is made in both ways."""
