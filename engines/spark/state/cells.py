@@ -32,11 +32,18 @@ class Guarded:
         return list(result) if isinstance(result, Iterator) else result
 
 
-class Value:
-    """ValueState of JSON text."""
+class _Stored:
+    """A state variable of Spark."""
 
     def __init__(self, state: Guarded) -> None:
         self._state = state
+
+    def clear(self) -> None:
+        self._state("clear")
+
+
+class Value(_Stored):
+    """ValueState of JSON text."""
 
     def get(self, default: Json = None) -> Json:
         stored = self._state("get")
@@ -44,9 +51,6 @@ class Value:
 
     def set(self, value: Json) -> None:
         self._state("update", (json.dumps(value),))
-
-    def clear(self) -> None:
-        self._state("clear")
 
 
 class Combining:
@@ -66,11 +70,8 @@ class Combining:
         self._value.clear()
 
 
-class Bag:
+class Bag(_Stored):
     """ListState of JSON texts."""
-
-    def __init__(self, state: Guarded) -> None:
-        self._state = state
 
     def add(self, value: Json) -> None:
         self._state("appendValue", (json.dumps(value),))
@@ -84,15 +85,9 @@ class Bag:
     def get(self) -> list[Json]:
         return [json.loads(stored[0]) for stored in self._state("get")]
 
-    def clear(self) -> None:
-        self._state("clear")
 
-
-class Map:
+class Map(_Stored):
     """MapState from text to JSON text."""
-
-    def __init__(self, state: Guarded) -> None:
-        self._state = state
 
     def get(self, key: str, default: Json = None) -> Json:
         stored = self._state("getValue", (key,))
@@ -106,9 +101,6 @@ class Map:
 
     def items(self) -> list[tuple[str, Json]]:
         return [(key[0], json.loads(value[0])) for key, value in self._state("iterator")]
-
-    def clear(self) -> None:
-        self._state("clear")
 
 
 class Set:
