@@ -248,7 +248,7 @@ def test_what_a_reshuffle_changes_beside_an_output_is_in_the_output(beam):
     from apache_beam.utils.timestamp import Timestamp
     from apache_beam.utils.windowed_value import PANE_INFO_UNKNOWN, PaneInfo, PaneInfoTiming
 
-    from conformance.engines.beam.plans.plans import Compared, Noted
+    from conformance.engines.beam.plans.metadata import Compared, Noted
 
     place, window = ("program", "case", "a", 1), IntervalWindow(0, 10)
     on_time = PaneInfo(True, True, PaneInfoTiming.ON_TIME, 0, 0)
