@@ -131,8 +131,7 @@ class Combining(Bag):
     """CombiningValueState with a sum."""
 
     def get(self) -> int:  # type: ignore[override]
-        total: int = guarded(self._state.read)
-        return total
+        return guarded(self._state.read)
 
 
 class Map(MapInAValue):

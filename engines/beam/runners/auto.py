@@ -70,8 +70,7 @@ class BeamAuto(prism_server.OnPrism):
         from conformance.engines.beam.runners import answers
 
         options = self._options()
-        evidence: dict[Feature, str] = self._within(lambda: answers.of_direct_runner(options))
-        return evidence
+        return self._within(lambda: answers.of_direct_runner(options))
 
     def run(self, pack: Pack, programs: Mapping[str, Program]) -> PackRun:
         from conformance.engines.beam.pipelines import pipeline as shared

@@ -91,8 +91,7 @@ class BeamPrism(prism_server.OnPrism):
 
         assert self._server
         options = ["--streaming", *self._server.options()]
-        evidence: dict[Feature, str] = self._server.within(lambda: answers.of_prism(options))
-        return evidence
+        return self._server.within(lambda: answers.of_prism(options))
 
     def run(self, pack: Pack, programs: Mapping[str, Program]) -> PackRun:
         import apache_beam as beam

@@ -130,8 +130,7 @@ class Group:
         return -1 if self._watermark is None else int(self._watermark)
 
     def getCurrentProcessingTimeMs(self) -> int:
-        now: int = self._now
-        return now
+        return self._now
 
     def update(self, value: tuple[Any, ...]) -> None:
         self._told = self._pipe.ask("", "update", there(self._type, value))

@@ -61,8 +61,7 @@ class RowProcessor(StatefulProcessor):
 
 def now(times: Any) -> int:
     """The engine's processing time (ms). It is -1 in event time (Spark 4.3.0), where nothing uses it."""
-    found: int = times.getCurrentProcessingTimeInMs()
-    return found
+    return times.getCurrentProcessingTimeInMs()
 
 
 def as_input(row: Any) -> In:

@@ -63,8 +63,7 @@ class Combining:
         self._value.set(self.get() + value)
 
     def get(self) -> int:
-        total: int = self._value.get(0)
-        return total
+        return self._value.get(0)
 
     def clear(self) -> None:
         self._value.clear()

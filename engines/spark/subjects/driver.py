@@ -178,8 +178,7 @@ class SparkSubjects:
         self._client = None
 
     def _session(self, subject: Subject, settings: Mapping[str, str]) -> SparkSession:
-        spark: SparkSession = session.own(self._spark, {**subject.settings, **settings})
-        return spark
+        return session.own(self._spark, {**subject.settings, **settings})
 
     def _in_one(self, subject: Subject, spark: SparkSession, folder: Path, given: Given, setup: Setup) -> Ran:
         write(subject, folder, given, range(len(given)))
