@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from conformance.engines.beam.pipelines import framework as beam
 from conformance.engines.beam.pipelines.collecting import collected, emission
 from conformance.engines.beam.plans import around, plans
 from conformance.engines.beam.refused import refusals
@@ -121,8 +122,6 @@ class BeamDirect(environment.OfBeam):
         }
 
     def finish(self, build: Build) -> None:
-        import apache_beam as beam
-
         from conformance.engines.beam.runners import answers
 
         pipeline = beam.Pipeline(**answers.bundle_based())
@@ -130,7 +129,6 @@ class BeamDirect(environment.OfBeam):
         pipeline.run(test_runner_api=False).wait_until_finish()
 
     def run(self, pack: Pack, programs: Mapping[str, Program]) -> PackRun:
-        import apache_beam as beam
         from apache_beam.options.pipeline_options import PipelineOptions
         from apache_beam.runners.direct.direct_runner import BundleBasedDirectRunner
         from apache_beam.testing.test_stream import PairWithTiming

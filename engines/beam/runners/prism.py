@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from packaging.version import Version
 
+from conformance.engines.beam.pipelines import framework as beam
 from conformance.engines.beam.pipelines.collecting import collected, emission
 from conformance.engines.beam.plans import around, plans
 from conformance.engines.beam.refused import refusals
@@ -94,7 +95,6 @@ class BeamPrism(prism_server.OnPrism):
         return self._server.within(lambda: answers.of_prism(options))
 
     def run(self, pack: Pack, programs: Mapping[str, Program]) -> PackRun:
-        import apache_beam as beam
         from apache_beam.options.pipeline_options import PipelineOptions
         from apache_beam.runners.portability.prism_runner import PrismRunner
 
@@ -122,7 +122,6 @@ class BeamPrism(prism_server.OnPrism):
         _prove_handed(pack, seen)
 
     def finish(self, build: Build) -> None:
-        import apache_beam as beam
         from apache_beam.options.pipeline_options import PipelineOptions
         from apache_beam.runners.portability.prism_runner import PrismRunner
 
