@@ -106,9 +106,7 @@ class BeamSubjects:
 
     @property
     def version(self) -> str:
-        import apache_beam
-
-        return f"Beam {apache_beam.__version__}"
+        return f"Beam {beam.__version__}"
 
     def check(self) -> None:
         environment.check()

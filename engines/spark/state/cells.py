@@ -53,20 +53,14 @@ class Value(_Stored):
         self._state("update", (json.dumps(value),))
 
 
-class Combining:
+class Combining(Value):
     """No such state in Spark: a sum kept in a ValueState."""
 
-    def __init__(self, state: Guarded) -> None:
-        self._value = Value(state)
-
     def add(self, value: int) -> None:
-        self._value.set(self.get() + value)
+        self.set(self.get() + value)
 
-    def get(self) -> int:
-        return self._value.get(0)
-
-    def clear(self) -> None:
-        self._value.clear()
+    def get(self, default: Json = None) -> Json:
+        return super().get(0)
 
 
 class Bag(_Stored):
@@ -102,20 +96,14 @@ class Map(_Stored):
         return [(key[0], json.loads(value[0])) for key, value in self._state("iterator")]
 
 
-class Set:
+class Set(Map):
     """No such state in Spark: the keys of a MapState."""
 
-    def __init__(self, state: Guarded) -> None:
-        self._map = Map(state)
-
     def add(self, value: str) -> None:
-        self._map.put(value, None)
+        self.put(value, None)
 
-    def get(self) -> list[str]:
-        return [key for key, _ in self._map.items()]
-
-    def clear(self) -> None:
-        self._map.clear()
+    def get(self) -> list[str]:  # type: ignore[override]
+        return [key for key, _ in self.items()]
 
 
 CELLS: Mapping[Cell, type] = {
