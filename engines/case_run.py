@@ -4,8 +4,6 @@ Between steps it fires every due timer in order of time. It is written for readi
 which ``conformance.engines.mutants`` seeds one bug each.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace

@@ -1,8 +1,6 @@
 """The state cells and the timers of the reference. The cells keep copies: a program that changes an object that it has
 read or written changes no cell."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Protocol
 

@@ -1,7 +1,5 @@
 """One grade of evidence for each cell: how well a violation is confirmed, and how much stands behind what holds."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

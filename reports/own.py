@@ -1,8 +1,6 @@
 """The files that the project's own pages are made of, such as the catalogue of known changes between releases: beside
 this module where they are installed, in docs/ and baselines/ in a checkout."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from conformance.comparison.measured import Row, UnreadableMeasurements, read

@@ -1,7 +1,5 @@
 """The reading of templates, of pages and of XML files."""
 
-from __future__ import annotations
-
 from importlib.resources import files
 from typing import Any
 

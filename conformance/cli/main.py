@@ -4,8 +4,6 @@ Exit codes: 0 done; 1 a gate, a replay or a selftest found what it guards agains
 finished: an engine could not be run to its end, a file could not be written, or the command was interrupted.
 """
 
-from __future__ import annotations
-
 import gc
 import signal
 from importlib import import_module

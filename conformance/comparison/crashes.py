@@ -1,7 +1,5 @@
 """What is kept by jobs that are killed at each point of a bundle, with their state in each store of their engine."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 

@@ -1,7 +1,5 @@
 """Compares the output of two releases of an engine on the same cases, independently of guarantees."""
 
-from __future__ import annotations
-
 import datetime
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor

@@ -1,8 +1,6 @@
 """An upgrade: one engine in two releases on identical cases, with a test whether a checkpoint of the old release
 survives in the new one; and what one release refuses and the other accepts, or refuses in another way."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace

@@ -1,8 +1,6 @@
 """Runs alone, or beside the few neighbours that a case needs to fail: from a reduced case to a witness, and from a
 stored witness to one that is confirmed here."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace

@@ -7,8 +7,6 @@ guarantee holds. A stored witness has failed alone already. If it did so on this
 same engine (``owed``), or if the run is brief, one more failure in a pack with others is enough.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor

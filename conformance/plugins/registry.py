@@ -1,7 +1,5 @@
 """Engines, scenarios and checkers by name, this package's own and third parties' alike."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib.metadata import EntryPoint

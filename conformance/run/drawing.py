@@ -1,7 +1,5 @@
 """The cases of a run as drawn: from Hypothesis, or read from another run, and stored in batches."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass

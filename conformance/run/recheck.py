@@ -4,8 +4,6 @@ Stored traces that speak against a cell do not decide it, because a violation mu
 confirmed if the run has a witness of the cell that speaks against the current guarantee.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What a run of a subject answers: its final rows, case by case, and how two answers differ."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """A failing pair made smaller: rows first, then columns, then micro-batches. Only what still fails is kept."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 

@@ -8,8 +8,6 @@ The last two micro-batches are *closing* rows: copies of rows, far ahead in even
 everything.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

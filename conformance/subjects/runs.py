@@ -1,7 +1,5 @@
 """The runs of a subject, and what each case sees of them: cases that share a run have keys of their own."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace

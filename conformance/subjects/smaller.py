@@ -1,7 +1,5 @@
 """A failing pair of a subject made small: its rows are tried many at a time, each part as a case of its own."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 

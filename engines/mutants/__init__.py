@@ -5,8 +5,6 @@ Each bug is one that a real engine could have. ``mutant:NAME`` is an engine id l
 in.
 """
 
-from __future__ import annotations
-
 from conformance.engines.case_run import CaseRun
 from conformance.engines.mutants import capacity, combined, delivery, emissions, rare
 from conformance.engines.mutants.faults import (

@@ -1,7 +1,5 @@
 """Bugs of what comes out: when, under which key, how often, and whether it is whole; and of the counts of rows."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any

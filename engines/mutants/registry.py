@@ -1,8 +1,6 @@
 """How a class, or a function in the place of a method, becomes a mutant: a decorator with the bug in words. The id of a
 mutant is its name: ``late-by-row`` of LateByRow, or of late_by_row."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import dataclass

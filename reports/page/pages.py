@@ -1,8 +1,6 @@
 """The common parts of the pages: the reading of templates, the style, the policy for browsers, and what a page has
 packed."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

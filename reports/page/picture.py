@@ -4,8 +4,6 @@ The axis of event time keeps the order of times and not their distances, so that
 distance (ms) of each time from the first watermark.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass

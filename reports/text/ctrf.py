@@ -1,8 +1,6 @@
 """ctrf.json: a test for each guarantee on an engine, over all perturbations, in the Common Test Report Format
 (https://ctrf.io)."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from collections import Counter

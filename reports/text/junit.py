@@ -1,7 +1,5 @@
 """junit.xml: one test case for each guarantee on an engine, over all perturbations, for CI viewers."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from xml.etree import ElementTree

@@ -1,7 +1,5 @@
 """Stability and agreement in words: the likeness of a case and its twin, and of two engines."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from conformance.judgement.agreement import Agreement

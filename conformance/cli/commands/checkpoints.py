@@ -1,8 +1,6 @@
 """The commands checkpoints and crashes: which release of a package goes on from which other one, and what a job keeps
 that is killed. What they find is kept in a file."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass

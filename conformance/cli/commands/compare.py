@@ -1,7 +1,5 @@
 """The commands that compare runs: diff, gate and baseline; and bisect, which looks for the release of a change."""
 
-from __future__ import annotations
-
 import datetime
 import sys
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The command check-files: whether files of a user's repository can be used, without running anything."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

@@ -1,7 +1,5 @@
 """The history command: whether comparisons of releases show the changes that are known."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import tempfile

@@ -1,8 +1,6 @@
 """The commands list, claims and doctor, which show what exists, and explain, which gives the reason for a cell's
 verdict."""
 
-from __future__ import annotations
-
 import json
 import sys
 from dataclasses import asdict

@@ -1,7 +1,5 @@
 """The command cache: the traces, cases and check results that runs keep for later ones."""
 
-from __future__ import annotations
-
 import datetime
 
 import click

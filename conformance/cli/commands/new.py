@@ -1,7 +1,5 @@
 """The command new: a file to start from, which runs as it is."""
 
-from __future__ import annotations
-
 import re
 from contextlib import suppress
 from importlib.resources import files

@@ -1,7 +1,5 @@
 """The plan command: what a run would ask an engine, and why."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The replay command: runs one witness alone."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The report command: renders results again, as any registered report."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial, wraps
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The commands run, merge and check, which run or judge scenarios."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 from collections import Counter

@@ -1,7 +1,5 @@
 """The selftest command: verifies the verifier."""
 
-from __future__ import annotations
-
 import sys
 from contextlib import nullcontext
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The command site: a static site of guarantees over releases, from results and baselines."""
 
-from __future__ import annotations
-
 import json
 import os
 from datetime import datetime, timezone

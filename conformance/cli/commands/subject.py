@@ -1,7 +1,5 @@
 """The command subject, which tests a user's own query or pipeline."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Sequence

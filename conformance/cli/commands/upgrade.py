@@ -1,7 +1,5 @@
 """The command upgrade: a framework in two releases, by their numbers or by what two lock files pin."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -3,8 +3,6 @@
 It tells what happens on standard output, a JSON object a line. The output of an engine itself goes to standard error.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,8 +1,6 @@
 """Bugs of what is around the operator: another query, other partitions, bundles without any element, and neighbours,
 which are other cases in the same run."""
 
-from __future__ import annotations
-
 from typing import Any
 from zlib import crc32
 

@@ -1,7 +1,5 @@
 """Bugs that two changes of a schedule show together, and neither of them alone."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from conformance.engines.case_run import CaseRun, Checkpoint

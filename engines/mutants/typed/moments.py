@@ -1,8 +1,6 @@
 """Bugs of typed cells that hold dates and timestamps, and bugs that show at some dates alone: numbers of milliseconds
 or of seconds that need more than 32 bits."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import date, datetime, timedelta, timezone
 

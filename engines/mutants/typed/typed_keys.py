@@ -1,8 +1,6 @@
 """Bugs of typed keys: two keys are taken for one, or one key for two, or a program is handed another key than the one
 that went in."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal as Number

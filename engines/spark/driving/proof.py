@@ -1,7 +1,5 @@
 """The proof that a query drove its schedule, from the query's own progress, and what passed beside its waits."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from datetime import datetime, timezone

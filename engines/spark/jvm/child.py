@@ -6,8 +6,6 @@ Frames (length, bytes) come on standard input and go to standard output; all but
 call the process may ask for calls on Spark's state, and waits for each.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import pickle

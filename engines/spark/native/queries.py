@@ -5,8 +5,6 @@ nothing new in a step is left out (``traces.told``), so a row that comes out twi
 micro-batch, or changed.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 from conformance.engines.native import FORGETS_SILENTLY, NO_TIMERS

@@ -2,8 +2,6 @@
 Python workers run, which is also once per query on the driver: an import of pandas here would cost each query a
 second."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timezone
 from typing import Any

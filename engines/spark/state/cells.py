@@ -2,8 +2,6 @@
 Python's API, behind the bridge to the JVM's, and on the one state of a key of the older APIs. Imported where Spark's
 Python workers run."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """What Spark's reports on the progress of a query say, and which errors are those of the machine that it runs on."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What PySpark's TwsTester answers when it is asked for what it lacks: the evidence behind "unsupported"."""
 
-from __future__ import annotations
-
 import inspect
 from typing import Any
 

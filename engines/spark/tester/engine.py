@@ -4,8 +4,6 @@ JVM.
 Its cells show whether tests that are written with it can be trusted.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Mapping
 from importlib.util import find_spec

@@ -9,8 +9,6 @@ had to say in it is lost. That is taken for the answer, as a test that catches i
 that call, the schedule goes on, and the cells have a note.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
