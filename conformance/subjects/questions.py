@@ -179,13 +179,12 @@ def layers_of(questions: Sequence[Question]) -> list[Question]:
     return [q for q in questions if q.layer and (q is not FAILURE or RESTART in questions)]
 
 
-def pairs(question: Question, asked: Asked, limit: int = 0) -> list[Pair]:
-    """The pairs of a question, all of them or so many. Raises NotAsked."""
+def pairs(question: Question, asked: Asked) -> list[Pair]:
+    """The pairs of a question. Raises NotAsked."""
     about = question.id if question.of_runs else ""
     most = len(asked.delivery)
     made = [Pair(Run(asked.delivery, _beside(run.setup, most)), run, about) for run in question.make(asked)]
-    found = [question.fair(pair, asked.subject.keys) for pair in made]
-    return found[:limit] if limit else found
+    return [question.fair(pair, asked.subject.keys) for pair in made]
 
 
 def _beside(varied: Setup, most: int) -> Setup:
@@ -194,11 +193,9 @@ def _beside(varied: Setup, most: int) -> Setup:
     return Setup(restarts=(min(varied.fails, most - 1),) if varied.fails else (), begun=varied.begun)
 
 
-def setting(id_: str, means: str, settings: Mapping[str, str], refusable: bool = False) -> Question:
+def setting(id_: str, means: str, settings: Mapping[str, str]) -> Question:
     """A question about other settings of the session."""
-    return Question(
-        id_, means, lambda asked: iter([Run(asked.delivery, Setup(settings=settings))]), refusable=refusable, layer=True
-    )
+    return Question(id_, means, lambda asked: iter([Run(asked.delivery, Setup(settings=settings))]), layer=True)
 
 
 # What any engine can be asked

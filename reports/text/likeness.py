@@ -31,17 +31,6 @@ def _words(found: Iterable[Equivalence]) -> str:
     return " and ".join(how.value for how in found)
 
 
-def promise(stability: Stability) -> str:
-    """The promised and the observed equivalences, without numbers. The program must promise one."""
-    promised = stability.promised
-    assert promised
-    if stability.refuting:
-        return f"{promised.value} missed, {stable_up_to(stability)}"
-    if _shows(stability.observed, promised):
-        return f"{promised.value} → {stable_up_to(stability)}"
-    return f"{promised.value} kept by the pairs that count"
-
-
 def partly(stability: Stability) -> list[str]:
     """The strongest equivalences that only some pairs put to the test and that no pair refuted."""
     some = {g.equivalence: g.counted for g in stability.grades if g.counted and g.inapplicable and not g.refuted}

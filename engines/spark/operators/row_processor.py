@@ -2,7 +2,7 @@
 Python workers run, which is also once per query on the driver: an import of pandas here would cost each query a
 second."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime, timezone
 from typing import Any
 
@@ -27,16 +27,15 @@ class RowProcessor(StatefulProcessor):
         self,
         programs: Mapping[str, Program],
         failure: Failure | None = None,
-        attempt: Callable[[], tuple[int, int]] = task_attempt,
         typed: Columns = NONE,
         timed: bool = False,
         more: bool = False,
     ) -> None:
-        self._programs, self._failure, self._attempt, self._typed = programs, failure, attempt, typed
+        self._programs, self._failure, self._typed = programs, failure, typed
         self._timed, self._more = timed, more
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        self._operator = TwsOperator(self._programs, self._failure, handle, self._attempt)
+        self._operator = TwsOperator(self._programs, self._failure, handle, task_attempt)
 
     def handleInitialState(self, key: Any, initialState: Any, timerValues: Any) -> None:
         self._operator.on_initial(taken(key, self._typed), as_input(initialState))
