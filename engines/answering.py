@@ -1,7 +1,5 @@
 """What an engine says to questions that its framework may refuse, whatever the framework."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 
 from conformance.model.engine import ACCEPTED

@@ -5,8 +5,6 @@ the events of its case, in the engine's own calls, the schedule, and what the ex
 put out.
 """
 
-from __future__ import annotations
-
 import ast
 import builtins
 import inspect

@@ -1,7 +1,5 @@
 """The export "pytest": a witness as a test file in the idiom of the engine that it was found on."""
 
-from __future__ import annotations
-
 from conformance.engines.beam.export import files as beam
 from conformance.engines.beam.export import native as export_native
 from conformance.engines.spark.export import files as spark

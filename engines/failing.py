@@ -1,8 +1,6 @@
 """How an engine's first attempt at a bundle is made to fail. A sentinel is an element that is handled last: it notes
 which cases have written state in this attempt, and raises."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from conformance.model.engine import NotDriven

@@ -1,8 +1,6 @@
 """A program's source for the events of one case: what their values decide is decided, and what none of them reaches is
 left out."""
 
-from __future__ import annotations
-
 import ast
 import copy
 import operator

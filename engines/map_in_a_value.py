@@ -1,7 +1,5 @@
 """A map that an adapter keeps as one value, where the engine has no state of maps."""
 
-from __future__ import annotations
-
 from typing import Any
 
 

@@ -1,8 +1,6 @@
 """What the native operators of Spark and of Beam have in common: how they learn the sizes that their programs go by,
 and what their output says nothing of."""
 
-from __future__ import annotations
-
 from conformance.model.program import FixedWindows, Program
 
 FORGETS_SILENTLY = {

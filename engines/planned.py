@@ -1,7 +1,5 @@
 """The plans that a schedule names, as its engine knows them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
 from itertools import combinations

@@ -1,7 +1,5 @@
 """Shorter source for exports: without docstrings, what nobody calls, and imports that nobody uses."""
 
-from __future__ import annotations
-
 import ast
 import re
 import sys

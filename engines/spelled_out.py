@@ -1,7 +1,5 @@
 """A program's calls on its cells, timers and windows, spelled out as an engine's own calls and as sums."""
 
-from __future__ import annotations
-
 import ast
 import json
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """What of a program's state goes over to its next version, on the reference."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The types of the keys that a pack has, for the adapters whose engines group by typed keys."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from conformance.model.case import program_ref

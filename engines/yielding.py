@@ -1,7 +1,5 @@
 """A program's callbacks as generators of rows, in the place of those that call ``emit``."""
 
-from __future__ import annotations
-
 import ast
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Advice on violated guarantees, from a file: what causes a violation, and what a user can do."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache

@@ -1,7 +1,5 @@
 """The project's findings: what engines were seen to do that surprised us, from docs/findings.toml."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, fields
 from functools import cache

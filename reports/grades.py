@@ -1,7 +1,6 @@
 """One grade of evidence for each cell: how well a violation is confirmed, and how much stands behind what holds."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from conformance.judgement.cell import Folded, Grade, Strength, Verdict
@@ -18,46 +17,32 @@ class Shown:
     meaning: str
 
 
-OF_VIOLATIONS = {
+IN_PART = "in part"
+
+
+def _holds(strength: Strength, word: str, which: str = "some") -> Shown:
+    return Shown(word, BARS[strength], f"{word} cases", f"{strength.value} under {which} promised perturbation")
+
+
+SHOWN: Mapping[Grade | Strength | str, Shown] = {
     Grade.PACK: Shown("pack", "○", Grade.PACK.value, Grade.PACK.meaning),
+    IN_PART: Shown("part", "◌", IN_PART, "some of the perturbations that the guarantee promises had no case"),
+    Strength.FEW: _holds(Strength.FEW, "few"),
     Grade.STANDS: Shown("stands", "◔", "failed here before", Grade.STANDS.meaning),
     Grade.REPLAYED: Shown("replayed", "◑", Grade.REPLAYED.value, Grade.REPLAYED.meaning),
+    Strength.SOME: _holds(Strength.SOME, "some"),
     Grade.CONFIRMED: Shown("confirmed", "●", Grade.CONFIRMED.value, Grade.CONFIRMED.meaning),
+    Strength.MANY: _holds(Strength.MANY, "many", "each"),
 }
+"""What a cell rests on, the weakest first."""
 
-OF_WHAT_HOLDS = {
-    Strength.FEW: Shown(
-        "few", BARS[Strength.FEW], "few cases", f"{Strength.FEW.value} under some promised perturbation"
-    ),
-    Strength.SOME: Shown(
-        "some", BARS[Strength.SOME], "some cases", f"{Strength.SOME.value} under some promised perturbation"
-    ),
-    Strength.MANY: Shown(
-        "many", BARS[Strength.MANY], "many cases", f"{Strength.MANY.value} under each promised perturbation"
-    ),
-}
-
-IN_PART = Shown("part", "◌", "in part", "some of the perturbations that the guarantee promises had no case")
-
-WEAKEST_FIRST = (
-    OF_VIOLATIONS[Grade.PACK],
-    IN_PART,
-    OF_WHAT_HOLDS[Strength.FEW],
-    OF_VIOLATIONS[Grade.STANDS],
-    OF_VIOLATIONS[Grade.REPLAYED],
-    OF_WHAT_HOLDS[Strength.SOME],
-    OF_VIOLATIONS[Grade.CONFIRMED],
-    OF_WHAT_HOLDS[Strength.MANY],
-)
+WEAKEST_FIRST = tuple(SHOWN.values())
 
 
 def grade_of(cell: Folded) -> Shown | None:
     """The grade of a cell; None where the engine said nothing, or the results are older than grades."""
-    if cell.grade:
-        return OF_VIOLATIONS[cell.grade]
-    if cell.in_part:
-        return IN_PART
-    return OF_WHAT_HOLDS[cell.strength] if cell.strength else None
+    known = cell.grade or (IN_PART if cell.in_part else cell.strength)
+    return SHOWN[known] if known else None
 
 
 def behind(cell: Folded) -> str:

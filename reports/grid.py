@@ -1,7 +1,5 @@
 """Runs side by side: the columns of the matrix, their cells, and the names of these in links."""
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence

@@ -1,11 +1,10 @@
-"""The files that the project's own pages are made of: beside this module where they are installed, in docs/ and
-baselines/ in a checkout."""
-
-from __future__ import annotations
+"""The files that the project's own pages are made of, such as the catalogue of known changes between releases: beside
+this module where they are installed, in docs/ and baselines/ in a checkout."""
 
 from pathlib import Path
 
 from conformance.comparison.measured import Row, UnreadableMeasurements, read
+from conformance.comparison.recall import Change, read_catalogue
 from conformance.plugins.points import HOME
 
 
@@ -30,3 +29,9 @@ def measured(name: str, kind: type[Row]) -> list[Row]:
 
 def _places(name: str, in_checkout: Path) -> tuple[Path, Path]:
     return Path(__file__).parent / name, in_checkout / name
+
+
+def known_history() -> list[Change]:
+    """The known changes; none where the project's catalogue is not at hand."""
+    place = own_file("history.toml")
+    return read_catalogue(place) if place else []

@@ -1,7 +1,5 @@
 """The perturbations of a row: those of one verdict, and one reason where that matters, together."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

@@ -1,8 +1,6 @@
 """The power of runs as this project measured it: ``conformance selftest --as ENGINE --json docs/power.json``. A page
 shows it for runs with the same options."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cache
 

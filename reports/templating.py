@@ -1,12 +1,16 @@
 """The reading of templates, of pages and of XML files."""
 
-from __future__ import annotations
-
+from importlib.resources import files
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from conformance.reports.words import legal
+
+
+def file_text(name: str) -> str:
+    """A file among the templates, as it is."""
+    return (files("conformance.reports") / "templates" / name).read_text(encoding="utf-8")
 
 
 def templates(package: str) -> Environment:

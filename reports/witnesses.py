@@ -1,7 +1,5 @@
 """Witnesses in words: the schedule, the engine's output, the reference's output, and further facts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 

@@ -1,8 +1,6 @@
 """The common words of all reports: the symbol of a verdict, the name of a run, a schedule with its trace as lines of
 text."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """Errors of the command line in one line: what is wrong, the nearest name that there is, and where help is."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import click

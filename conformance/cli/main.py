@@ -4,8 +4,6 @@ Exit codes: 0 done; 1 a gate, a replay or a selftest found what it guards agains
 finished: an engine could not be run to its end, a file could not be written, or the command was interrupted.
 """
 
-from __future__ import annotations
-
 import gc
 import signal
 from importlib import import_module
@@ -55,8 +53,9 @@ class OneLine(Group):
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         for module, names in COMMANDS.items():
             if name in names:
-                commands: tuple[click.Command, ...] = import_module(f"conformance.cli.commands.{module}").COMMANDS
-                return next(command for command in commands if command.name == name)
+                found = import_module(f"conformance.cli.commands.{module}")
+                command: click.Command = getattr(found, f"{name.replace('-', '_')}_")
+                return command
         return None
 
     def make_context(self, *args: Any, **extra: Any) -> click.Context:

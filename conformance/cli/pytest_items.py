@@ -1,8 +1,6 @@
 """The items of the pytest plugin: guarantees of scenarios on engines, and subjects. They are imported when the plugin
 collects its first file."""
 
-from __future__ import annotations
-
 import datetime
 from collections.abc import Iterator
 from inspect import getsourcefile, unwrap

@@ -1,7 +1,5 @@
 """Settings that engines declare: each setting is an option of the commands that run engines."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import click

@@ -1,7 +1,5 @@
 """Bisection: the first release of a package in which a witness answers otherwise."""
 
-from __future__ import annotations
-
 import json
 import os
 import urllib.error

@@ -1,8 +1,6 @@
 """Which release goes on from which: checkpoints begun in each of several releases of a package, resumed in each other
 one, and then in the first one again."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace

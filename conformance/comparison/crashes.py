@@ -1,7 +1,5 @@
 """What is kept by jobs that are killed at each point of a bundle, with their state in each store of their engine."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -10,13 +8,13 @@ from conformance.comparison.upgrade import KILLS, surviving
 from conformance.judgement.cell import AS_DRAWN, MatrixCell, Verdict
 from conformance.judgement.coverage import KILLED_AGAIN, kills
 from conformance.model.case import Case
-from conformance.model.engine import Capabilities
 from conformance.model.perturbation import CRASH, Perturbation, factors_of, together
 from conformance.model.steps import CRASH_POINTS, Crash
 from conformance.plugins.registry import load_engine
 from conformance.results.results import Results
 from conformance.results.store import write_cases
 from conformance.run.options import Options
+from conformance.support.grouping import grouped
 
 POINTS: Mapping[str, tuple[str, str]] = {
     **{name: (Crash(0, name).circumstance, words) for name, words in CRASH_POINTS.items()},
@@ -84,13 +82,9 @@ def is_at(results: Results, cell: MatrixCell, point: str) -> bool:
 def stores_of(engines: Iterable[str]) -> Mapping[tuple[str, str], list[str]]:
     """(a store, the plan that has state there, "" for the plain query) -> the engines that have their state there so,
     of those whose jobs can be killed."""
-    found: dict[tuple[str, str], list[str]] = {}
-    for engine in engines:
-        can: Capabilities = load_engine(engine).capabilities
-        if can.first_missing(CRASH.needs) is None:
-            for way in can.stores.items():
-                found.setdefault(way, []).append(engine)
-    return found
+    can = {engine: load_engine(engine).capabilities for engine in engines}
+    able = (engine for engine in can if can[engine].first_missing(CRASH.needs) is None)
+    return grouped((way, engine) for engine in able for way in can[engine].stores.items())
 
 
 def kill(

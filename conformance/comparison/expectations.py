@@ -15,8 +15,6 @@ issue = "https://issues.apache.org/jira/browse/SPARK-1"
 expires = 2027-06-30                # the last day on which it is accepted
 """
 
-from __future__ import annotations
-
 import datetime
 from collections.abc import Container, Iterable
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Exports of witnesses: what a format sees of one, and its file."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 

@@ -4,8 +4,6 @@ nobody has accepted.
 The rules are the table in docs/gate.md, which the tests read.
 """
 
-from __future__ import annotations
-
 import datetime
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace

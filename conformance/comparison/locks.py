@@ -4,8 +4,6 @@ Read are ``requirements.txt`` as pip and uv export it, ``uv.lock``, ``poetry.loc
 pins several releases of a package, each for other machines, the one for this Python counts.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

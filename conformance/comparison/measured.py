@@ -1,7 +1,5 @@
 """Files of what was measured once: a list of rows, each a line."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from dataclasses import asdict

@@ -1,8 +1,6 @@
 """A move from one engine to another, each in a release or as it is here: what both decided, and what cannot be
 compared."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum

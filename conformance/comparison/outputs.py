@@ -1,7 +1,5 @@
 """Compares the output of two releases of an engine on the same cases, independently of guarantees."""
 
-from __future__ import annotations
-
 import datetime
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -98,11 +96,11 @@ def differences(
     """The agreements that are not identical, as differences. The smallest case of each is written into ``folder`` and
     runs alone three times in each release. The processes, one for each release where a run has one, log in
     ``folder``."""
-    by_engines: dict[tuple[str, str], list[tuple[Agreement, Case]]] = {}
-    for one in found:
-        if one.smallest:
-            case = Case(one.scenario, one.program, one.smallest.case.schedule)
-            by_engines.setdefault((one.left, one.right), []).append((one, case))
+    by_engines = grouped(
+        ((one.left, one.right), (one, Case(one.scenario, one.program, one.smallest.case.schedule)))
+        for one in found
+        if one.smallest
+    )
     by_id = {scenario.id: scenario for scenario in scenarios}
     if by_engines:
         folder.mkdir(parents=True, exist_ok=True)

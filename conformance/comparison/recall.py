@@ -7,8 +7,6 @@ differently. A quiet pair raises a false alarm if a guarantee is violated in one
 they answer a question differently.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path

@@ -1,7 +1,5 @@
 """An upgrade: one engine in two releases on identical cases, with a test whether a checkpoint of the old release
-survives in the new one."""
-
-from __future__ import annotations
+survives in the new one; and what one release refuses and the other accepts, or refuses in another way."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +14,7 @@ from conformance.judgement.cell import Verdict
 from conformance.judgement.stability import Stability
 from conformance.judgement.verdict import of_a_restart
 from conformance.model.case import Case
-from conformance.model.engine import CannotRun, EngineInfo, Resumable, bare
+from conformance.model.engine import CannotRun, EngineInfo, Resumable, bare, is_accepted, same_answer
 from conformance.model.equivalence import IMPLIES, Equivalence
 from conformance.model.perturbation import CRASH, RESTART, Perturbation
 from conformance.model.scenario import Guarantee, Scenario, slug
@@ -364,3 +362,15 @@ def with_carried(new: Results, carried: Results) -> Results:
         environment=environment,
         witnesses=new.witnesses | carried.witnesses,
     )
+
+
+def refusals_changed(old: Results, new: Results) -> Iterator[Ruled]:
+    """The rulings on questions whose answers differ: what was accepted and is refused now blocks, other changes are
+    told."""
+    after = {bare(engine): record.answers for engine, record in new.environment.items()}
+    for engine, record in old.environment.items():
+        for question, answer in record.answers.items():
+            now = after.get(bare(engine), {}).get(question, answer)
+            if not same_answer(now, answer):
+                outcome = Outcome.BLOCKS if is_accepted(answer) and not is_accepted(now) else Outcome.TOLD
+                yield of_engine(bare(engine), outcome, f"{question}: {answer} → {now}")

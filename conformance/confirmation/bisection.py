@@ -1,7 +1,5 @@
 """Bisection: the fewest of some things that a failure needs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator
 from typing import TypeVar
 

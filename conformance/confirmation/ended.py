@@ -4,8 +4,6 @@ A query that ends with an error ends for all cases of its engine run, whichever 
 ended in one run are one question: under which of the run's changes any of them ends, and which one ends by itself.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterable, Sequence
 from contextlib import suppress

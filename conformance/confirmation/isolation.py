@@ -6,8 +6,6 @@ too, so that one fault hides no other. What a stored witness shows to fail is ta
 once.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet

@@ -1,8 +1,6 @@
 """What a run owes a witness: which runs confirm or refute it. One table, by what is known of the witness and by the
 kind of run."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace

@@ -6,8 +6,6 @@ in all combinations while these are few. The result is minimal under the edits t
 follow in runs of a case alone (see ``confirmation``).
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace

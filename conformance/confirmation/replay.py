@@ -1,7 +1,5 @@
 """Replaying a witness, and what its answer says of its cell. ``replays`` replays many."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """Replaying many witnesses: in packs, in which one failure is enough, and alone."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any

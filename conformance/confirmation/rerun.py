@@ -1,8 +1,6 @@
 """Runs of candidates and witnesses in a process of the engine: with other neighbours, other case numbers and another
 PYTHONHASHSEED."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor

@@ -1,8 +1,6 @@
 """Selects what to confirm: sorts the violations of an engine into kinds of failure, with one reduction target for each
 kind."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress

@@ -1,8 +1,6 @@
 """Asks an engine: makes its packs, runs them, and runs a failed pack again: without a case, in parts, or in a fresh
 process."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass

@@ -1,8 +1,6 @@
 """One engine in several releases: begun in the first, and gone on with in each later one from the checkpoint of the one
 before."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor

@@ -7,8 +7,6 @@ worker to the running harness, and to every package that has engines or scenario
 run one harness.
 """
 
-from __future__ import annotations
-
 import datetime
 import os
 import shutil

@@ -1,7 +1,5 @@
 """What an engine would run on here, found without starting the engine."""
 
-from __future__ import annotations
-
 import os
 import platform
 import re

@@ -5,8 +5,6 @@ same time: a file is written under another name and then renamed. A file that ca
 removed, and asked again.
 """
 
-from __future__ import annotations
-
 import contextlib
 import datetime
 import hashlib

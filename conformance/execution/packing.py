@@ -1,7 +1,5 @@
 """Packing: cases with one timeline share an engine run."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count

@@ -1,8 +1,6 @@
 """An engine as a run asks it: behind the answers that are kept, and started once it is asked for what nobody has
 kept."""
 
-from __future__ import annotations
-
 import re
 import threading
 from collections import Counter

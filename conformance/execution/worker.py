@@ -6,8 +6,6 @@ load before (``load``), and the values of the settings (``settings``). The outpu
 error, which the user's process keeps as the log.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -6,8 +6,6 @@ of each perturbation is in so many rows, and each two changes of the timeline me
 what an engine has, of the timelines and of the seed.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence

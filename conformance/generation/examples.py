@@ -3,8 +3,6 @@
 Hypothesis runs in its generate phase only, without a database, with a seed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar

@@ -6,8 +6,6 @@ language can say and what the program's guarantees speak of: the guarantees that
 an engine reads *late*, the circumstances in it, its values and the order in which they follow each other, its keys.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace

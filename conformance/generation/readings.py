@@ -1,7 +1,5 @@
 """The ways in which engines read *late*, and the guarantees that a case puts to the test under each of them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 
 from conformance.judgement.evidence import asked_of, puts_to_test

@@ -1,7 +1,5 @@
 """Schedules: events of a program's domain on a timeline, deliberately near the boundaries."""
 
-from __future__ import annotations
-
 from hypothesis import strategies as st
 
 from conformance.model.scenario import Domain

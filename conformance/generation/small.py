@@ -5,8 +5,6 @@ elements at each distance from each other, each value followed by another one. A
 allows, each with a history of its own, under names of one family: so rivals among the keys meet in one case.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator, Sequence
 

@@ -5,8 +5,6 @@ a change of its own beside those of the row. A change of a case costs no engine 
 such changes, and no row put to the test, gets a twin on the base row.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence

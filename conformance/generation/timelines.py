@@ -4,8 +4,6 @@ A timeline costs an engine its micro-batches, whatever the number of cases on it
 their purpose allows.
 """
 
-from __future__ import annotations
-
 from enum import Enum
 
 from hypothesis import strategies as st

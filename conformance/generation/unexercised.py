@@ -1,7 +1,5 @@
 """What a suite leaves open: promised perturbations under which none of its cases puts a guarantee to the test."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from conformance.generation.suite import Suite

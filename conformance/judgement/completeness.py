@@ -7,8 +7,6 @@ values with the key's elements between two advances in reverse, with those of ea
 timers of one instant in reverse. So completeness accuses no engine over an order that nothing promises.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache

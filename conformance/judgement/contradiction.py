@@ -1,7 +1,5 @@
 """Guarantees that contradict a documented claim by holding: the cases for the guarantee are cases against the claim."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Iterator
 
 from conformance.judgement.cell import MatrixCell, Verdict

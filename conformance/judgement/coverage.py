@@ -1,8 +1,6 @@
 """Coverage: the circumstances of the cases behind a cell. "200 cases" alone does not say how many had a late
 element."""
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """Answers that are kept for as long as there is room."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable
 from contextlib import suppress
 from typing import Generic, TypeVar

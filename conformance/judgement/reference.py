@@ -1,7 +1,5 @@
 """Reference traces: the reference engine is the executable specification, and other engines are compared with it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any

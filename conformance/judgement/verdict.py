@@ -15,8 +15,6 @@ These functions stand outside the stages: ``of_opposite`` (a claim that a holdin
 another release), ``as_recorded`` (baselines).
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Checkers judge batches of stored cases and traces outside the process of the run."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol

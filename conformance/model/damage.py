@@ -1,8 +1,6 @@
 """Damage to what a job keeps for a restart, by name. What a job keeps: who it is, what it planned, what it did, where
 it is in its input, and its state, with the form of that."""
 
-from __future__ import annotations
-
 from conformance.model.case import Case
 
 DAMAGES = {

@@ -1,7 +1,5 @@
 """What the core asks of an engine: its capabilities as data, and one method that runs a pack."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache

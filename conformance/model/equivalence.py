@@ -1,7 +1,5 @@
 """How alike two traces are, after the second is translated into the terms of the first."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Features: what a case or a guarantee may need of an engine, and how an engine offers them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import Enum
 

@@ -6,8 +6,6 @@ structs field by field. A null equals a null and nothing else. A NaN equals a Na
 are written otherwise, as are decimals of another scale: engines may take them for one key or for two.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Lateness profiles: when an engine's operator refuses a row as late."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import Enum
 

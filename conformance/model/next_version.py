@@ -1,7 +1,5 @@
 """The next version of a program: what goes on behind a restart, on what its forerunner kept."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from typing import ClassVar
 

@@ -11,8 +11,6 @@ late: an event meets the same watermark as before or an earlier one. The transla
 its base (steps, keys, times) follows from the two schedules: see ``equivalence.Correspondence``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache

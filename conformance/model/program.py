@@ -4,8 +4,6 @@ An engine's adapter gives a program the engine's own state and timers behind the
 nothing else: no watermark, no clock.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum

@@ -1,7 +1,5 @@
 """Packs of cases, and the result of one engine run of a pack."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 

@@ -1,7 +1,5 @@
 """JSON values: one spelling of each, and digests that identify them by content."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -3,8 +3,6 @@
 What other packages define is imported. Annotations of functions are left out, and so are comments.
 """
 
-from __future__ import annotations
-
 import ast
 import importlib
 import importlib.util

@@ -4,8 +4,6 @@ This module keeps the requested names for this process alone. A request to an en
 so that the process loads the same files.
 """
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 import logging

@@ -4,8 +4,6 @@ The scenario of such a port is made of the port's own: the same program and inpu
 guarantees of the program decide.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass, replace

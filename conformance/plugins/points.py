@@ -7,8 +7,6 @@ file in the checkout's folder ``scenarios`` with a ``SCENARIO`` is registered by
 folder runs without another edit or a reinstallation.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 import traceback

@@ -1,7 +1,5 @@
 """Engines, scenarios and checkers by name, this package's own and third parties' alike."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib.metadata import EntryPoint
@@ -16,6 +14,7 @@ from conformance.model.scenario import Scenario
 from conformance.plugins.loading import Loaded, asked, loaded, narrowed
 from conformance.plugins.points import load, registered
 from conformance.plugins.settings import configured, declared_by, values
+from conformance.support.grouping import grouped
 from conformance.support.naming import unknown
 from conformance.support.reading import BadInput
 from conformance.support.release import Release, version_in
@@ -223,10 +222,7 @@ def load_scenarios(names: Iterable[str] = ()) -> list[Scenario]:
 
 def scenarios_of(programs: Iterable[str]) -> list[Scenario]:
     """The scenarios of some programs ("scenario/program"), with these programs alone. Raises UnknownName."""
-    wanted: dict[str, list[str]] = {}
-    for ref in programs:
-        scenario, _, program = ref.partition("/")
-        wanted.setdefault(scenario, []).append(program)
+    wanted = grouped(ref.partition("/")[::2] for ref in programs)
     return [narrowed(scenario, wanted[scenario.id]) for scenario in load_scenarios(wanted)]
 
 

@@ -4,8 +4,6 @@ The user's process takes the values from options or environment variables. The r
 engine's values. An engine's process reads them from the request alone.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from typing import Any

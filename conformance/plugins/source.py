@@ -6,8 +6,6 @@ program uses them. So a changed predicate leaves the digest as it is, and a chan
 Python's release and the harness's code have digests elsewhere.
 """
 
-from __future__ import annotations
-
 import functools
 import re
 import sys

@@ -17,8 +17,6 @@ A guarantee is named SCENARIO/GUARANTEE by its ids; SCENARIO/GUARANTEE@PERTURBAT
 perturbation alone.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass

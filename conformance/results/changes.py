@@ -1,7 +1,5 @@
 """Changes between two runs, cell by cell and in both directions. A net count alone would hide flips."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum

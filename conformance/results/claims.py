@@ -1,7 +1,5 @@
 """The answers that a run's results give to the claims of documents, see ``catalogue``."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,8 +1,6 @@
 """Reports: renderings of results, ours and third parties' alike. The entry points ``conformance.reports`` register
 them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

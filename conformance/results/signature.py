@@ -1,7 +1,5 @@
 """Signatures: how a guarantee failed. Cases that fail in the same way have the same signature."""
 
-from __future__ import annotations
-
 import re
 
 PLACES = r"steps?|ind(?:ex|ices)|numbers?|from|for|at|to|until|ends?|starts?|of|watermark|try|attempt"

@@ -7,8 +7,6 @@ handed/ENGINE/0000.parquet      the cases that the engine got, twins of its own 
 checks/ENGINE/0000.parquet      parts of a check that another process made
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -1,7 +1,5 @@
 """What a run found of subjects: queries and pipelines that it tests without an oracle."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

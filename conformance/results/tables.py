@@ -4,8 +4,6 @@ Schedules and emissions are JSON text. All other values are typed fields. A case
 look at a family together.
 """
 
-from __future__ import annotations
-
 import json
 import pickle
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """Checks of batches, in this process or by a checker in another process."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import cached_property

@@ -71,6 +71,16 @@ class Drawn:
     timelines: int
     digest: str
 
+    @classmethod
+    def of(cls, batches: Iterable[list[Case]]) -> Drawn:
+        """What these batches of cases come to."""
+        number, timelines, digest = 0, set[object](), Digest()
+        for cases in batches:
+            digest.add(cases)
+            number += len({case.digest for case in cases})
+            timelines |= {case.schedule.timeline for case in cases}
+        return cls(number, len(timelines), str(digest))
+
 
 class Drawing:
     """Generates or reads the cases of a run, and stores them."""
@@ -100,13 +110,8 @@ class Drawing:
             UnusableCases: the file of cases cannot be used.
             KeyboardInterrupt: ``stop`` was called.
         """
-        number, timelines, digest = 0, set[object](), Digest()
         with self._workers:
-            for cases in self._store.replaced_by(self._batches()):
-                digest.add(cases)
-                number += len({case.digest for case in cases})
-                timelines |= {case.schedule.timeline for case in cases}
-        return Drawn(number, len(timelines), str(digest))
+            return Drawn.of(self._store.replaced_by(self._batches()))
 
     def stop(self) -> None:
         """Raises KeyboardInterrupt. While cases are generated here, the exception waits until it is safe: Python's

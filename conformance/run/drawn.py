@@ -4,8 +4,6 @@ They lie among the kept traces, a file for each scenario, named by all that they
 draws and judges, the modules of the scenario and of the reference, and the numbers that were asked for.
 """
 
-from __future__ import annotations
-
 import sys
 from importlib.metadata import version
 

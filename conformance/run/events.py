@@ -1,7 +1,5 @@
 """Events: a run sends them to its observers."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from conformance.judgement.cell import MatrixCell

@@ -1,7 +1,5 @@
 """What a run found on one engine."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from conformance.confirmation.replay import Replay

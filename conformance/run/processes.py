@@ -1,7 +1,5 @@
 """Work for several processes of this machine that share what this process has in memory."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import signal

@@ -1,7 +1,5 @@
 """The order in which engines take turns: two at a time, of which one is heavy at the most."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections import Counter

@@ -4,8 +4,6 @@ Stored traces that speak against a cell do not decide it, because a violation mu
 confirmed if the run has a witness of the cell that speaks against the current guarantee.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
@@ -25,9 +23,10 @@ from conformance.plugins.points import DISTRIBUTION
 from conformance.plugins.registry import UnknownName, load_scenarios, users_scenarios
 from conformance.results.record import EngineRecord, ScenarioRecord
 from conformance.results.results import RESULTS, Results
-from conformance.results.store import Digest, Store, UnusableTraces
+from conformance.results.store import Store, UnusableTraces
 from conformance.results.witness import Witness
 from conformance.run.checks import Checks, agreements_of
+from conformance.run.drawing import Drawn
 from conformance.run.hosts import Hosts
 from conformance.support.naming import instead, unknown
 
@@ -79,18 +78,13 @@ class _Check:
             for info in infos
             for cell, guarantee, against in judgements[info.id].cells()
         ]
-        drawn, digest, timelines = 0, Digest(), set()
-        for batch in self.store.batches:
-            cases = self._mine(self.store.read_cases(batch))
-            digest.add(cases)
-            drawn += len({case.digest for case in cases})
-            timelines |= {case.schedule.timeline for case in cases}
+        drawn = Drawn.of(self._mine(self.store.read_cases(batch)) for batch in self.store.batches)
         run = replace(
             self.before.run,
             harness=version(DISTRIBUTION),
-            cases=drawn,
-            cases_digest=str(digest),
-            timelines=len(timelines),
+            cases=drawn.cases,
+            cases_digest=drawn.digest,
+            timelines=drawn.timelines,
             scenarios=tuple(s.id for s in self.scenarios),
             engines=tuple(info.id for info in infos),
         )

@@ -3,8 +3,6 @@
 The run reports its progress as events and prints nothing. Engines run in processes of their own, in parallel queues.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable

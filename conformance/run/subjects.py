@@ -1,8 +1,6 @@
 """The subjects of a run: queries and pipelines of the kinds that a framework's guide shows, which a run asks beside its
 scenarios."""
 
-from __future__ import annotations
-
 import time
 from contextlib import suppress
 from pathlib import Path

@@ -1,8 +1,6 @@
 """One engine's turn: start the engine, replay its stored witnesses, run its packs, judge the results, and confirm the
 violations."""
 
-from __future__ import annotations
-
 import time
 import traceback
 from collections.abc import Callable, Mapping

@@ -3,8 +3,6 @@
 A mutant counts as caught if a case speaks against a guarantee. Nothing runs alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 
 from conformance.model.scenario import Scenario

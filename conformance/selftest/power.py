@@ -1,7 +1,5 @@
 """Power: how many of the seeded bugs a run on an engine would catch, as files record it; ``measured`` measures it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field

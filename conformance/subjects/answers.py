@@ -1,7 +1,5 @@
 """What a run of a subject answers: its final rows, case by case, and how two answers differ."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -14,6 +12,7 @@ from conformance.model.types import EPOCH, micros
 from conformance.model.values import Json, canonical
 from conformance.subjects.schema import DAY, moment_of
 from conformance.subjects.scripts import UNITS_OF_A_MILLISECOND, earlier_dates
+from conformance.support.grouping import grouped
 
 TIME, DAY_OF = "$timestamp", "$date"
 """The one name in the object that a moment (µs since the epoch), or a date, is told by; no field is called so."""
@@ -170,10 +169,8 @@ def final(ran: Ran, mode: str, output_key: Sequence[str]) -> Answer:
 
 def by_case(answer: Answer, column: str, read: Callable[[Json], tuple[int, Json]]) -> dict[int, Answer]:
     """The rows of each case. ``read`` gives the case and the plain value of a key that was made a case's own."""
-    found: dict[int, list[dict[str, Json]]] = {}
-    for row in answer:
-        case, value = read(row.get(column))
-        found.setdefault(case, []).append({**row, column: value})
+    read_rows = ((row, *read(row.get(column))) for row in answer)
+    found = grouped((case, {**row, column: value}) for row, case, value in read_rows)
     return {case: tuple(rows) for case, rows in found.items()}
 
 

@@ -1,7 +1,5 @@
 """Asking a subject its questions on an engine, round by round: verdicts, and a small pair for each violation."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress

@@ -1,8 +1,6 @@
 """The cases of a subject, and how they share runs: each case of a run with keys of its own, or all of them as one
 stream."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from random import Random

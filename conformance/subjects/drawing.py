@@ -1,8 +1,6 @@
 """Cases drawn by Hypothesis: rows of a schema, at times that matter to the function, or made of the user's sample
 rows."""
 
-from __future__ import annotations
-
 import string
 from collections.abc import Sequence
 from dataclasses import replace

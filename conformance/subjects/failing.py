@@ -1,7 +1,5 @@
 """The failing pairs of earlier runs, in the folder of a run's scripts: they are asked first."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

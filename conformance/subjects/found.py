@@ -1,7 +1,5 @@
 """The subjects of a user's file or module, and the engines that run them."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What is wrong with a pair of runs."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace

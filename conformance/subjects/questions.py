@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
@@ -46,6 +46,10 @@ class Run(Plain):
     setup: Setup = PLAIN
     moved: int = 0
 
+    def with_rows(self, change: Callable[[Row], Row]) -> Run:
+        """The same run, each row changed."""
+        return replace(self, delivery=tuple(tuple(map(change, batch)) for batch in self.delivery))
+
 
 @dataclass(frozen=True)
 class Pair(Plain):
@@ -55,6 +59,15 @@ class Pair(Plain):
     plain: Run
     varied: Run
     about: str = ""
+
+    @property
+    def rows(self) -> Iterator[Row]:
+        """The rows of both runs."""
+        return (row for run in (self.plain, self.varied) for row in rows_in(run.delivery))
+
+    def both(self, change: Callable[[Run], Run]) -> Pair:
+        """The pair, each run changed."""
+        return replace(self, plain=change(self.plain), varied=change(self.varied))
 
 
 @dataclass(frozen=True)
@@ -168,13 +181,12 @@ def layers_of(questions: Sequence[Question]) -> list[Question]:
     return [q for q in questions if q.layer and (q is not FAILURE or RESTART in questions)]
 
 
-def pairs(question: Question, asked: Asked, limit: int = 0) -> list[Pair]:
-    """The pairs of a question, all of them or so many. Raises NotAsked."""
+def pairs(question: Question, asked: Asked) -> list[Pair]:
+    """The pairs of a question. Raises NotAsked."""
     about = question.id if question.of_runs else ""
     most = len(asked.delivery)
     made = [Pair(Run(asked.delivery, _beside(run.setup, most)), run, about) for run in question.make(asked)]
-    found = [question.fair(pair, asked.subject.keys) for pair in made]
-    return found[:limit] if limit else found
+    return [question.fair(pair, asked.subject.keys) for pair in made]
 
 
 def _beside(varied: Setup, most: int) -> Setup:
@@ -183,11 +195,9 @@ def _beside(varied: Setup, most: int) -> Setup:
     return Setup(restarts=(min(varied.fails, most - 1),) if varied.fails else (), begun=varied.begun)
 
 
-def setting(id_: str, means: str, settings: Mapping[str, str], refusable: bool = False) -> Question:
+def setting(id_: str, means: str, settings: Mapping[str, str]) -> Question:
     """A question about other settings of the session."""
-    return Question(
-        id_, means, lambda asked: iter([Run(asked.delivery, Setup(settings=settings))]), refusable=refusable, layer=True
-    )
+    return Question(id_, means, lambda asked: iter([Run(asked.delivery, Setup(settings=settings))]), layer=True)
 
 
 # What any engine can be asked
@@ -419,40 +429,32 @@ TAKES_NO_RUN = (ONCE,)
 
 def numbers(pair: Pair) -> list[int]:
     """The numbers of all rows of a pair, closing rows last."""
-    found = {row.nr for run in (pair.plain, pair.varied) for row in rows_in(run.delivery)}
-    return sorted(found, key=lambda nr: (nr < 0, nr))
+    return sorted({row.nr for row in pair.rows}, key=lambda nr: (nr < 0, nr))
 
 
 def without(pair: Pair, gone: Sequence[int], hollow: bool = False) -> Pair:
     """A pair without some rows. A micro-batch that has no row any more is left out, unless ``hollow``."""
     left = frozenset(gone)
-    return replace(
-        pair,
-        plain=_kept(pair.plain, lambda row: row.nr not in left, hollow),
-        varied=_kept(pair.varied, lambda row: row.nr not in left, hollow),
-    )
+    return pair.both(lambda run: _without(run, left, hollow))
 
 
-def only(pair: Pair, case: int) -> Pair:
+def only(pair: Pair, case: int, hollow: bool = False) -> Pair:
     """A pair with the rows of one case and the closing ones, in the micro-batches that they came in."""
-    gone = [row.nr for run in (pair.plain, pair.varied) for row in rows_in(run.delivery) if row.case != case]
-    return without(pair, [nr for nr in gone if nr >= 0])
+    return without(pair, [row.nr for row in pair.rows if row.case != case and row.nr >= 0], hollow)
 
 
-def _kept(run: Run, keeps: Callable[[Row], bool], hollow: bool) -> Run:
+def _without(run: Run, gone: Collection[int], hollow: bool) -> Run:
     found: list[Batch] = []
     places: dict[int, int] = {}
     for number, batch in enumerate(run.delivery):
         places[number] = len(found)
-        rows = tuple(filter(keeps, batch))
+        rows = tuple(row for row in batch if row.nr not in gone)
         if rows or hollow or not batch:
             found.append(rows)
     most = max(len(found) - 1, 0)
-    restarts = {min(places[number], most) for number in run.setup.restarts}
-    fails = None if run.setup.fails is None else min(places[run.setup.fails], most)
-    begun = min(places.get(run.setup.begun, most), most)
-    setup = replace(run.setup, restarts=tuple(sorted(restarts - {0})), fails=fails, begun=begun)
-    return replace(run, delivery=tuple(found), setup=setup)
+    return replace(
+        run, delivery=tuple(found), setup=run.setup.renumbered(lambda number: min(places.get(number, most), most))
+    )
 
 
 def joined(pair: Pair, side: str, at: int) -> Pair:
@@ -460,30 +462,17 @@ def joined(pair: Pair, side: str, at: int) -> Pair:
     run: Run = getattr(pair, side)
     batches = run.delivery
     delivery = (*batches[:at], batches[at] + batches[at + 1], *batches[at + 2 :])
-
-    def place(number: int) -> int:
-        return number - (number > at)
-
-    restarts = tuple(sorted({place(n) for n in run.setup.restarts} - {0}))
-    fails = None if run.setup.fails is None else place(run.setup.fails)
-    setup = replace(run.setup, restarts=restarts, fails=fails, begun=place(run.setup.begun))
-    fewer = replace(run, delivery=delivery, setup=setup)
+    fewer = replace(run, delivery=delivery, setup=run.setup.renumbered(lambda number: number - (number > at)))
     return replace(pair, plain=fewer) if side == "plain" else replace(pair, varied=fewer)
 
 
 def with_value(pair: Pair, of: str, column: str, value: Json) -> Pair:
     """A pair in which a column of an input has one value in all rows."""
 
-    def changed(run: Run) -> Run:
-        return replace(
-            run,
-            delivery=tuple(
-                tuple(replace(row, values={**row.values, column: value}) if row.input == of else row for row in batch)
-                for batch in run.delivery
-            ),
-        )
+    def changed(row: Row) -> Row:
+        return replace(row, values={**row.values, column: value}) if row.input == of else row
 
-    return replace(pair, plain=changed(pair.plain), varied=changed(pair.varied))
+    return pair.both(lambda run: run.with_rows(changed))
 
 
 def means_something(pair: Pair, inputs: Sequence[str]) -> bool:
@@ -498,4 +487,4 @@ def means_something(pair: Pair, inputs: Sequence[str]) -> bool:
     asked = pair.varied.setup
     if pair.plain == pair.varied and not asked.settings:
         return True
-    return any(rows_in(pair.plain.delivery)) or any(rows_in(pair.varied.delivery))
+    return any(pair.rows)

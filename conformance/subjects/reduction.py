@@ -1,13 +1,11 @@
 """A failing pair made smaller: rows first, then columns, then micro-batches. Only what still fails is kept."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from conformance.model.types import Double, Float, Int, String
 from conformance.subjects.questions import Pair, Run, joined, means_something, numbers, with_value, without
-from conformance.subjects.rows import CLOSING, rows_in
+from conformance.subjects.rows import rows_in
 from conformance.subjects.schema import Column
 from conformance.subjects.setup import OTHER
 from conformance.subjects.subject import Subject
@@ -99,13 +97,7 @@ def _steps(pair: Pair, subject: Subject) -> Iterator[Callable[[Pair], Pair | Non
 def _all_but_one(pair: Pair) -> list[int]:
     """Closing rows but the first of each micro-batch and input."""
     kept: dict[tuple[int, str], int] = {}
-    gone = []
-    for run in (pair.plain, pair.varied):
-        for batch in run.delivery:
-            for row in batch:
-                if row.case == CLOSING and kept.setdefault((row.nr % 2, row.input), row.nr) != row.nr:
-                    gone.append(row.nr)
-    return gone
+    return [row.nr for row in pair.rows if row.closing and kept.setdefault((row.nr % 2, row.input), row.nr) != row.nr]
 
 
 def _with_values(pair: Pair, columns: Sequence[tuple[str, str, Any]]) -> Pair | None:

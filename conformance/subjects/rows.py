@@ -8,8 +8,6 @@ The last two micro-batches are *closing* rows: copies of rows, far ahead in even
 everything.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,6 +20,7 @@ from conformance.model.types import EPOCH, Array, Date, Long, Map, Struct, Times
 from conformance.model.values import Json, canonical
 from conformance.subjects.schema import DAY, InvalidSubject, LocalTimestamp, millis, misfit, moment
 from conformance.subjects.subject import ONE, Subject
+from conformance.support.grouping import grouped
 from conformance.support.plain import Plain
 
 START = 1_583_020_800_000
@@ -219,10 +218,7 @@ def in_batches_of(other: Delivery, rows: Iterable[Row], keys: Sequence[str]) -> 
     def of(row: Row) -> str:
         return canonical([row.case, *(row.values.get(key) for key in keys)])
 
-    waiting: dict[str, list[Row]] = {}
-    for row in rows:
-        waiting.setdefault(of(row), []).append(row)
-    left = {name: iter(mine) for name, mine in waiting.items()}
+    left = {name: iter(mine) for name, mine in grouped((of(row), row) for row in rows).items()}
     return tuple(tuple(next(left[of(row)]) for row in batch) for batch in other)
 
 

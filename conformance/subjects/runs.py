@@ -1,14 +1,12 @@
 """The runs of a subject, and what each case sees of them: cases that share a run have keys of their own."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from functools import cached_property, partial
 
 from conformance.model.types import Int
 from conformance.model.values import Json
-from conformance.subjects.ahead import Ahead
 from conformance.subjects.answers import Answer, Ran, by_case, difference, final
 from conformance.subjects.driver import Driver, Facts
 from conformance.subjects.questions import NotAsked, Run
@@ -16,6 +14,27 @@ from conformance.subjects.rows import CLOSING, Delivery, Row, rows_in, written
 from conformance.subjects.schema import DAY, InvalidSubject
 from conformance.subjects.setup import OTHER, Given, Setup
 from conformance.subjects.subject import Subject
+
+
+class Ahead:
+    """Runs by what tells them apart, as many at a time as an engine makes."""
+
+    def __init__(self, at_once: int) -> None:
+        self._pool = ThreadPoolExecutor(max_workers=at_once)
+        self._runs: dict[str, list[Future[Ran]]] = {}
+
+    def begin(self, name: str, run: Callable[[], Ran]) -> None:
+        self._runs.setdefault(name, []).append(self._pool.submit(run))
+
+    def taken(self, name: str) -> Ran | None:
+        """A run of this name, each once; None where none was begun. Raises as the run does."""
+        begun = self._runs.get(name)
+        return begun.pop(0).result() if begun else None
+
+    def close(self) -> None:
+        """What has not begun is not run."""
+        self._pool.shutdown(cancel_futures=True)
+
 
 CLOSES = "closing"
 """What stands before the keys of closing rows."""
@@ -188,7 +207,7 @@ class Runs:
                 return row
             return replace(row, values={**row.values, key: self._own(row.values[key], row.case)})
 
-        return replace(run, delivery=tuple(tuple(map(named, batch)) for batch in run.delivery))
+        return run.with_rows(named)
 
     def closed(self, run: Run) -> Run:
         """A run whose closing rows have keys of their own, so that no answer is theirs and a case's together."""

@@ -4,8 +4,6 @@ A row is a JSON object. A timestamp in it is ISO 8601 in UTC (``2020-03-01T00:00
 binary value is Base64, a decimal is a string, a struct is an object, and a map has texts as keys.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from contextlib import suppress

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from conformance.model.values import Json
@@ -61,6 +61,12 @@ class Setup(Plain):
         """Whether nothing but the session, its tasks and trigger, and the input's files and query are other than
         plain."""
         return replace(self, settings={}, files=1, through=False, retries=False, goes_on=False) == PLAIN != self
+
+    def renumbered(self, place: Callable[[int], int]) -> Setup:
+        """The same run where micro-batches have other numbers."""
+        restarts = tuple(sorted({place(number) for number in self.restarts} - {0}))
+        fails = None if self.fails is None else place(self.fails)
+        return replace(self, restarts=restarts, fails=fails, begun=place(self.begun))
 
     def beside(self, other: Setup) -> Setup:
         """A run that is made in both ways."""

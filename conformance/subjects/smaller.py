@@ -1,7 +1,5 @@
 """A failing pair of a subject made small: its rows are tried many at a time, each part as a case of its own."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
@@ -46,7 +44,9 @@ class Smaller:
         elif question.of_runs or case < 0 or error_in(why):  # an error is of no case
             smallest = self._alone_at_last(pair, first, sorted({r.case for r in rows_in(pair.plain.delivery)}))
         else:
-            small = fewer_rows(_hollow(pair, case), lambda found: self._first_packed(question, found), inputs, True)
+            small = fewer_rows(
+                only(pair, case, hollow=True), lambda found: self._first_packed(question, found), inputs, True
+            )
             kept = {*numbers(small)}
             small = without(
                 pair, [nr for nr in numbers(pair) if nr not in kept]
@@ -54,7 +54,7 @@ class Smaller:
             smallest = small if first([small]) else self._alone_at_last(pair, first, list(wrong))
         smallest = plainer(question.fair(smallest, runs.subject.keys), runs.subject, first, inputs)
         smallest = question.fair(smallest, runs.subject.keys)
-        shown = replace(smallest, plain=runs.closed(smallest.plain), varied=runs.closed(smallest.varied))
+        shown = smallest.both(runs.closed)
         why = self._judging.fails(question, smallest) or why
         together = len({row.case for row in rows_in(smallest.varied.delivery) if row.case >= 0})
         if runs.packed and together > 1:
@@ -68,7 +68,7 @@ class Smaller:
         tried = [case for case in cases if case >= 0][:TRIED]
         single = first([only(pair, case) for case in tried] + [self._beside_clocks(pair, case) for case in tried])
         if single is None and runs.subject.own_key:
-            single = replace(pair, plain=runs.named(pair.plain), varied=runs.named(pair.varied))
+            single = pair.both(runs.named)
         return fewer_rows(single or pair, first, list(runs.subject.inputs), hollow=False)
 
     def _beside_clocks(self, pair: Pair, case: int) -> Pair:
@@ -80,16 +80,13 @@ class Smaller:
                     known = latest.setdefault((side, number, row.input), row)
                     if (row.at or 0) > (known.at or 0):
                         latest[side, number, row.input] = row
-        kept = {row.nr for row in latest.values()} | {
-            row.nr for run in (pair.plain, pair.varied) for row in rows_in(run.delivery) if row.case == case
-        }
+        kept = {row.nr for row in latest.values()} | {row.nr for row in pair.rows if row.case == case}
         mine = without(pair, [nr for nr in numbers(pair) if nr >= 0 and nr not in kept])
 
         def others(row: Row) -> bool:
             return row.case != case and not row.closing
 
-        named = self._runs.named
-        return replace(mine, plain=named(mine.plain, others), varied=named(mine.varied, others))
+        return mine.both(lambda run: self._runs.named(run, others))
 
     def _first_packed(self, question: Question, candidates: Sequence[Pair]) -> Pair | None:
         """The smallest of some pairs of one shape that fails; all of them share two runs, each as a case of its own."""
@@ -108,22 +105,8 @@ class Smaller:
         return min(failing, key=lambda pair: sum(1 for _ in rows_in(pair.varied.delivery)), default=None)
 
 
-def _hollow(pair: Pair, case: int) -> Pair:
-    """A pair with one case's rows and the closing ones, with all its micro-batches."""
-    gone = [row.nr for run in (pair.plain, pair.varied) for row in rows_in(run.delivery) if row.case != case]
-    return without(pair, [nr for nr in gone if nr >= 0], hollow=True)
-
-
 def _as_case(pair: Pair, case: int) -> Pair:
-    def numbered(run: Run) -> Run:
-        return replace(
-            run,
-            delivery=tuple(
-                tuple(row if row.closing else replace(row, case=case) for row in batch) for batch in run.delivery
-            ),
-        )
-
-    return replace(pair, plain=numbered(pair.plain), varied=numbered(pair.varied))
+    return pair.both(lambda run: run.with_rows(lambda row: row if row.closing else replace(row, case=case)))
 
 
 def _together(runs: Sequence[Run]) -> Run:

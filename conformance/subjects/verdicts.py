@@ -1,7 +1,5 @@
 """What is asked of a subject, and what is said of it: options, verdicts, reports."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum

@@ -1,7 +1,5 @@
 """Things put together by what they have in common."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import TypeVar
 

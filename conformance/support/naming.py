@@ -1,8 +1,6 @@
 """What is said of a name that nothing has: the nearest name that there is, then all of them. And how a number of
 things is said."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from difflib import get_close_matches
 

@@ -1,7 +1,5 @@
 """The standard output of a process that gives answers there."""
 
-from __future__ import annotations
-
 import os
 from typing import TextIO
 

@@ -3,8 +3,6 @@
 A reader of a file checks the file against its schema first.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, fields
 from enum import Enum

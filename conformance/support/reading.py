@@ -1,7 +1,5 @@
 """Reading users' files: a file that cannot be read is refused in a line."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import sys

@@ -1,7 +1,5 @@
 """Releases: versions of an engine's framework."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass
 

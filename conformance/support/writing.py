@@ -1,7 +1,5 @@
 """Writing files: a file is there whole, or is what it was before, and an error says which file it was."""
 
-from __future__ import annotations
-
 import errno
 import os
 from collections.abc import Iterator

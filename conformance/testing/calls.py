@@ -1,8 +1,6 @@
 """Programs that carry out the calls in their events. With them, an engine can be compared with the reference on any
 sequence of state calls."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """How the adapter kit compares two traces: in everything but the orders in which engines may differ."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from typing import NamedTuple

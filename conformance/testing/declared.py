@@ -1,7 +1,5 @@
 """Checks of an adapter's declarations, and of how it opens and closes."""
 
-from __future__ import annotations
-
 import threading
 from pathlib import Path
 

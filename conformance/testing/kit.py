@@ -1,7 +1,5 @@
 """The adapter kit: ``check_engine`` runs small cases on an engine and compares its traces with the reference's."""
 
-from __future__ import annotations
-
 import tempfile
 import threading
 from collections.abc import Iterable, Mapping, Sequence

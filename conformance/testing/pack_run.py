@@ -1,7 +1,5 @@
 """Checks of the result of one engine run: its form, its counts of rows, and the cases that it calls untouched."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 

@@ -1,7 +1,5 @@
 """The adapter kit's answer about an adapter: a fault, or a report."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 

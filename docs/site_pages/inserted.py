@@ -13,7 +13,7 @@ import click
 from conformance.cli.main import main
 from conformance.plugins.registry import engine_ids, load_engine
 from conformance.reports.findings import known_findings
-from conformance.reports.history import known_history
+from conformance.reports.own import known_history
 from conformance.reports.words import some
 from conformance.selftest.power import read_powers
 from conformance.support.reading import tables_of, text_of

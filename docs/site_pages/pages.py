@@ -10,7 +10,7 @@ from conformance.model.perturbation import PERTURBATIONS
 from conformance.model.scenario import Scenario
 from conformance.plugins.registry import engine_ids, load_engine
 from conformance.reports.advice import Advice
-from conformance.reports.history import known_history
+from conformance.reports.own import known_history
 from conformance.reports.page import picture
 from conformance.reports.page.checkpoints import known_checkpoints
 from conformance.reports.page.panels import panels

@@ -5,30 +5,23 @@ Each bug is one that a real engine could have. ``mutant:NAME`` is an engine id l
 in.
 """
 
-from __future__ import annotations
-
 from conformance.engines.case_run import CaseRun
-from conformance.engines.mutants import capacity, combined, counts, delivery, emissions, output, rare
+from conformance.engines.mutants import capacity, combined, delivery, emissions, rare
 from conformance.engines.mutants.faults import (
     beginnings,
     crashes,
     damages,
     failures,
-    neighbours,
     next_versions,
-    no_data,
-    partitions,
     plans,
     restarts,
     together,
 )
-from conformance.engines.mutants.registry import Mutant, mutants_of, replaced
+from conformance.engines.mutants.registry import MARKED, Mutant, replaced
 from conformance.engines.mutants.state import collections, initial_state, inspection, keys, ttl, values
 from conformance.engines.mutants.time import callbacks, lateness, output_times, processing_time, timers, waiting
 from conformance.engines.mutants.typed import (
     containers,
-    epochs,
-    handed_keys,
     misfits,
     moments,
     operator_keys,
@@ -42,48 +35,8 @@ from conformance.model.program import Program
 from conformance.plugins.registry import UnknownName
 from conformance.support.naming import unknown
 
-MUTANTS = mutants_of(
-    (
-        lateness,
-        counts,
-        keys,
-        values,
-        collections,
-        ttl,
-        initial_state,
-        inspection,
-        restarts,
-        failures,
-        crashes,
-        damages,
-        next_versions,
-        partitions,
-        plans,
-        delivery,
-        output,
-        output_times,
-        timers,
-        emissions,
-        callbacks,
-        capacity,
-        no_data,
-        rare,
-        neighbours,
-        epochs,
-        types,
-        moments,
-        containers,
-        misfits,
-        typed_keys,
-        handed_keys,
-        operator_keys,
-        together,
-        waiting,
-        processing_time,
-        beginnings,
-        *combined.SECTIONS,
-    )
-)
+MUTANTS = dict(MARKED)
+"""All mutants by id, in the order of the modules above and of the classes in each."""
 
 UNDO_EACH_OTHER = (
     {"failed-attempt-kept", "failed-bundle-skipped"},

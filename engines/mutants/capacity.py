@@ -1,7 +1,5 @@
 """Bugs that show only beyond a number, a length or a distance."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from conformance.engines.case_run import CaseRun, TimerId

@@ -1,7 +1,5 @@
 """Bugs of delivery and order."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 from itertools import groupby, pairwise

@@ -1,6 +1,4 @@
-"""Bugs of what comes out: when, under which key, how often, and whether it is whole."""
-
-from __future__ import annotations
+"""Bugs of what comes out: when, under which key, how often, and whether it is whole; and of the counts of rows."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -8,8 +6,11 @@ from typing import Any
 
 from conformance.engines.case_run import CaseRun, TimerId
 from conformance.engines.mutants.registry import bug, bug_of, family
+from conformance.engines.mutants.schedules import bundle_of
+from conformance.model.case import program_ref
 from conformance.model.program import Output
-from conformance.model.schedule import Advance, Deliver
+from conformance.model.runs import StepCount
+from conformance.model.schedule import Advance, Deliver, Event
 from conformance.model.trace import DRAIN, Emission
 
 Emissions = list[Emission]
@@ -200,3 +201,48 @@ class OutputOfARetryHeld(CaseRun):
         super().run()
         after = next((a.id for a in self.case.schedule.advances if a.id > self._failed_bundle), self._failed_bundle)
         self.emissions = [replace(e, step=after) if e.step == self._failed_bundle else e for e in self.emissions]
+
+
+@bug(
+    "the first program of a pack loses the last row of a bundle, and the last program gets its own twice",
+    looks_around=True,
+)
+class RowOfOneProgramForAnother(CaseRun):
+    """Alone in its pack, a program loses the row."""
+
+    def arrange(self, events: tuple[Event, ...]) -> tuple[Event, ...]:
+        programs = sorted({program_ref(case.scenario, case.program) for case in self.pack.cases})
+        mine = program_ref(self.case.scenario, self.case.program)
+        if mine == programs[0]:
+            return events[:-1]
+        return (*events, *events[-1:]) if mine == programs[-1] else events
+
+    def count(self, step: Deliver, delivered: int, received: int) -> StepCount:
+        return StepCount(step.id, delivered, received, sum(map(self.refuses, step.events)))
+
+
+@bug_of(CaseRun.process, "the last element of a bundle gives no output")
+def last_output_of_a_bundle_lost(run: CaseRun, event: Event) -> None:
+    kept = len(run.emissions)
+    CaseRun.process(run, event)
+    bundle = bundle_of(run)
+    if bundle and event is bundle.events[-1]:
+        del run.emissions[kept:]
+
+
+@bug_of(CaseRun.emit, "every output comes out twice")
+def output_twice(run: CaseRun, key: str, outputs: list[Output]) -> None:
+    CaseRun.emit(run, key, [output for output in outputs for _ in range(2)])
+
+
+@bug_of(CaseRun.fire, "what a timer's callback puts out is lost")
+def output_of_timers_lost(run: CaseRun, timer: TimerId, time: int) -> None:
+    kept = len(run.emissions)
+    CaseRun.fire(run, timer, time)
+    del run.emissions[kept:]
+
+
+@bug_of(CaseRun.emit, "output of a bundle comes out under the key of the bundle's first element")
+def output_under_another_key(run: CaseRun, key: str, outputs: list[Output]) -> None:
+    bundle = bundle_of(run)
+    CaseRun.emit(run, bundle.events[0].key if bundle and bundle.events else key, outputs)

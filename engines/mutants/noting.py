@@ -1,8 +1,6 @@
 """Which methods of the reference a case calls: a mutant that has none of them of its own answers the case as the
 reference does."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 from typing import Any

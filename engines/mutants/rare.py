@@ -1,7 +1,5 @@
 """Bugs that few cases have: those that a case's own content picks out."""
 
-from __future__ import annotations
-
 from conformance.engines.case_run import CaseRun, TimerId
 from conformance.engines.mutants.registry import bug, bug_of
 from conformance.model.program import Output

@@ -1,13 +1,10 @@
 """How a class, or a function in the place of a method, becomes a mutant: a decorator with the bug in words. The id of a
 mutant is its name: ``late-by-row`` of LateByRow, or of late_by_row."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from types import ModuleType
 from typing import Any, TypeVar
 
 from conformance.engines.case_run import CaseRun
@@ -66,14 +63,8 @@ def _own(bugged: type[CaseRun]) -> set[str]:
     return {name for base in bugged.__mro__ if base not in CaseRun.__mro__ for name in vars(base)}
 
 
-_marked: dict[str, Mutant] = {}
-
-
-def mutants_of(sections: Iterable[ModuleType]) -> dict[str, Mutant]:
-    """The mutants of these modules by id, in the order of the modules and of the classes in each."""
-    return {
-        name: mutant for section in sections for name, mutant in _marked.items() if mutant.section == section.__name__
-    }
+MARKED: dict[str, Mutant] = {}
+"""The mutants of all modules that were imported, by id."""
 
 
 def bug(words: str, looks_around: bool = False) -> Callable[[type[CaseRun]], type[CaseRun]]:
@@ -187,6 +178,6 @@ def _mark(
 ) -> None:
     case_run.__name__ = named.__name__
     name = re.sub(r"(?<!^)(?=[A-Z])", "-", named.__name__).lower()
-    if name in _marked:
+    if name in MARKED:
         raise ValueError(f"two mutants are called {name!r}; rename one")
-    _marked[name] = Mutant(words, case_run, named.__module__, looks_around, concerns)
+    MARKED[name] = Mutant(words, case_run, named.__module__, looks_around, concerns)

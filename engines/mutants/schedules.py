@@ -1,7 +1,5 @@
 """What bugs of several sections look up in a case's schedule, or remember of its run."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from conformance.engines.case_run import CaseRun, TimerId

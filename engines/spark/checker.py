@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from conformance.engines.spark.runtime import functions as f
 from conformance.engines.spark.runtime import session
 from conformance.model.checker import Batch
 from conformance.model.engine import Setting
@@ -40,8 +41,6 @@ class SparkChecker:
         self._spark = None
 
     def run(self, batch: Batch) -> None:
-        from pyspark.sql import functions as f
-
         from conformance.results import tables
 
         cases, traces = self._spark.read.parquet(batch.cases), self._spark.read.parquet(batch.traces)

@@ -42,7 +42,7 @@ class SparkTwsPandas(TwsEngine):
     )
 
     def apply(self, given: OperatorInput) -> DataFrame:
-        from conformance.engines.spark.operators.pandas_processor import PandasProcessor
+        from conformance.engines.spark.operators.row_processor import PandasProcessor
 
         return given.stream.groupBy(*given.group).transformWithStateInPandas(
             statefulProcessor=PandasProcessor(given.programs, given.failure, typed=given.typed, more=given.more),

@@ -1,7 +1,5 @@
 """The rows of the matrix and the evidence of their cells, as the page shows them."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """Which release goes on from which: the measured checkpoints, as a table for each engine of a page."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 

@@ -1,8 +1,6 @@
 """Crash points: what is kept by a job that is killed at each point of a bundle, against the engines that were asked and
 the stores that their state was in."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 

@@ -1,8 +1,6 @@
 """Excerpts of a scenario's source: its programs, and the predicates of its guarantees, with what they use of their
 module."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import sys

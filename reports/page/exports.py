@@ -1,7 +1,5 @@
 """The files of witnesses on the page: tests to paste, that need an engine's framework alone."""
 
-from __future__ import annotations
-
 import re
 import zlib
 from collections.abc import Iterable

@@ -6,8 +6,6 @@ verdict, reason and witness. What is large (pictures, the cases under each pertu
 script unpacks it; a plain page has nothing packed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 

@@ -1,7 +1,5 @@
 """The kill matrix: which scenario catches which mutant of the reference engine, and which pairs of mutants."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from rich.console import Console

@@ -1,8 +1,6 @@
 """Where a cell leads: what to do about a violation, the findings that it shows and their upstream tickets, and the
 source of what was asked. Each text stands on the page once."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ A side is an engine in a release, of a run of the page or of a baseline. The scr
 perturbations that both decided. Baselines are those that ``conformance.reports.page.leads`` finds.
 """
 
-from __future__ import annotations
-
 import json
 import zlib
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """What a reader came for, first: what differs for whoever ports, upgrades or tests, and where each scenario stands."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,21 +1,17 @@
 """The common parts of the pages: the reading of templates, the style, the policy for browsers, and what a page has
 packed."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json
 import re
 import zlib
 from collections.abc import Iterator, Sequence
-from importlib.resources import files
 from itertools import chain
 
 from markupsafe import Markup, escape
 
-from conformance.reports.page.style import STYLE
-from conformance.reports.templating import templates
+from conformance.reports.templating import file_text, templates
 from conformance.reports.words import amount, some
 
 TEMPLATES = templates("conformance.reports")
@@ -93,16 +89,12 @@ out, which takes the browser longer than all else. Without JavaScript nothing is
 def framed(template: str, scripts: Sequence[str] = (), **values: object) -> str:
     """A page: its template with the style, one script of these files, FIRST, and a policy. By the policy, a browser
     runs and loads nothing but these."""
-    style = _text("page.css") + STYLE
-    code = "\n".join(map(_text, scripts))
+    style = file_text("page.css") + file_text("picture.css")
+    code = "\n".join(map(file_text, scripts))
     allowed = " ".join(f"'{_digest(text)}'" for text in (FIRST, code)) if code else "'none'"
     policy = f"default-src 'none'; style-src '{_digest(style)}'; script-src {allowed}"
     page = TEMPLATES.get_template(template)
     return page.render(style=Markup(style), first=Markup(FIRST), script=Markup(code), policy=policy, **values)
-
-
-def _text(name: str) -> str:
-    return (files("conformance.reports") / "templates" / name).read_text(encoding="utf-8")
 
 
 def _digest(text: str) -> str:

@@ -1,7 +1,5 @@
 """Panels: the runs of a witness to draw beside each other, and their first difference."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 

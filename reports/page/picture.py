@@ -4,8 +4,7 @@ The axis of event time keeps the order of times and not their distances, so that
 distance (ms) of each time from the first watermark.
 """
 
-from __future__ import annotations
-
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from xml.etree import ElementTree
@@ -15,9 +14,14 @@ from conformance.model.schedule import Advance, Deliver, Schedule, Step
 from conformance.model.trace import DRAIN, Emission
 from conformance.model.values import Json, canonical, spelled
 from conformance.reports.page.panels import Panel
-from conformance.reports.page.style import LIGHT, STYLE
+from conformance.reports.templating import file_text
 from conformance.reports.words import amount, legal, met, relative, shortened
 from conformance.support.grouping import grouped
+
+STYLE = file_text("picture.css")
+
+LIGHT = dict(re.findall(r"--(\w+): light-dark\((#\w+)", file_text("page.css")))
+"""The colours of a page on a light ground."""
 
 LEFT, TOP, LINE, CHAR = 64, 40, 15, 6.7
 """Sizes in px: room for labels at the left and top, the distance of lines of text, a character's width."""
@@ -62,7 +66,7 @@ def document(found: Iterable[Panel]) -> str:
         width += int(d.get("width", "0")) + 16
     rows, needed, tall = _legend(max(width, 600))
     width = max(width, needed)
-    colours = ";".join(f"--{name}:{value}" for name, value in LIGHT.items())
+    colours = ";".join(f"--{name}:{value}" for name, value in LIGHT.items() if f"var(--{name})" in STYLE)
     root = _element("svg", xmlns="http://www.w3.org/2000/svg", of="picture", width=width, height=height + 20 + tall)
     _add(root, "style").text = f"svg{{{colours}}}{STYLE}"
     _add(root, "rect", width="100%", height="100%", fill=LIGHT["page"])

@@ -1,8 +1,6 @@
 """The plans view: what each plan around an operator changes on each engine, and the two queries where it changes
 something."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 

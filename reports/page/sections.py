@@ -1,7 +1,5 @@
 """The parts of the page beside the matrix: changes, claims, perturbations, agreement, engines."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Queries and pipelines: the subjects of a run against the questions, a table for each framework."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 

@@ -3,8 +3,6 @@
 A word is the verdict of a cell; what a violated cell says decides between the words.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

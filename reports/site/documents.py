@@ -1,7 +1,5 @@
 """The JSON documents of the site: one for each guarantee and one for each engine, at addresses that stay."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from importlib.resources import files

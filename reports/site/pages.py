@@ -1,8 +1,6 @@
 """The pages of the site, and its feed. They are plain HTML with one style beside them, which a browser shows without
 JavaScript."""
 
-from __future__ import annotations
-
 import datetime
 from collections import Counter
 from itertools import groupby

@@ -1,8 +1,6 @@
 """The addresses of the site's files, and the words for how a guarantee stands, which pages, feed and documents
 share."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

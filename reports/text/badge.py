@@ -1,7 +1,5 @@
 """badge.svg: the verdicts of the last run on one line, for the top of a README."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from conformance.judgement.cell import Verdict

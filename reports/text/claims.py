@@ -1,7 +1,5 @@
 """Claims in words: the results' answer to a claim, and the evidence for it."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

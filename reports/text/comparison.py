@@ -1,7 +1,5 @@
 """A diff of two runs, and the rulings of a gate, as lines of text, JSON, Markdown and JUnit."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from xml.etree import ElementTree

@@ -6,8 +6,6 @@ guarantee to the test; in brackets the pairs that do not count. It is empty wher
 perturbation. Plans share a column. What an engine lacks is named as in ``Feature``.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Sequence

@@ -1,8 +1,6 @@
 """The end of a run at the terminal, on a screen: what is new, what is violated, what surprises, and where the files
 are."""
 
-from __future__ import annotations
-
 from rich.console import Console
 
 from conformance.confirmation.replay import NOT_REPLAYED

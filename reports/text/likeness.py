@@ -1,7 +1,5 @@
 """Stability and agreement in words: the likeness of a case and its twin, and of two engines."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from conformance.judgement.agreement import Agreement
@@ -31,17 +29,6 @@ def _shows(observed: Iterable[Equivalence], wanted: Equivalence) -> bool:
 
 def _words(found: Iterable[Equivalence]) -> str:
     return " and ".join(how.value for how in found)
-
-
-def promise(stability: Stability) -> str:
-    """The promised and the observed equivalences, without numbers. The program must promise one."""
-    promised = stability.promised
-    assert promised
-    if stability.refuting:
-        return f"{promised.value} missed, {stable_up_to(stability)}"
-    if _shows(stability.observed, promised):
-        return f"{promised.value} → {stable_up_to(stability)}"
-    return f"{promised.value} kept by the pairs that count"
 
 
 def partly(stability: Stability) -> list[str]:

@@ -1,7 +1,5 @@
 """summary.md: for a pull request or a CI job's page."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 

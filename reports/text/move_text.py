@@ -1,8 +1,6 @@
 """A move from one engine to another, as lines of text and as Markdown: by kind of difference, each cause with its
 advice once."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Lines on a terminal."""
 
-from __future__ import annotations
-
 from rich.console import Console
 
 

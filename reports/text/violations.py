@@ -1,7 +1,5 @@
 """What a run found broken, as its summary and its end at the terminal tell it: new, mended and known, by cause."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

@@ -1,8 +1,6 @@
 """The commands checkpoints and crashes: which release of a package goes on from which other one, and what a job keeps
 that is killed. What they find is kept in a file."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -163,5 +161,4 @@ def _engines(package: str, named: tuple[str, ...]) -> list[str]:
     return [*named] or there
 
 
-COMMANDS = (checkpoints_, crashes_)
 """The commands of this module."""

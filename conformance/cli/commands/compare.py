@@ -1,7 +1,5 @@
 """The commands that compare runs: diff, gate and baseline; and bisect, which looks for the release of a change."""
 
-from __future__ import annotations
-
 import datetime
 import sys
 from collections.abc import Sequence
@@ -244,6 +242,3 @@ def _fails(engine: str, witness: Witness, scenarios: Sequence[Scenario], timeout
         return None
     click.echo(f"  {engine}: {again.answer}: {again.message or 'the guarantee stands'}")
     return {STILL_FAILS: True, FIXED: False}.get(again.answer)
-
-
-COMMANDS = (diff_, gate_, baseline_, bisect_)

@@ -1,7 +1,5 @@
 """The command check-files: whether files of a user's repository can be used, without running anything."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click
@@ -62,6 +60,3 @@ def failing(scenario: Scenario) -> str:
                 except Unjudgeable as error:
                     return f"the guarantee {guarantee.claim!r}: {error}"
     return ""
-
-
-COMMANDS = (check_files_,)

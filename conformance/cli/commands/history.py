@@ -1,7 +1,5 @@
 """The history command: whether comparisons of releases show the changes that are known."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import tempfile
@@ -30,7 +28,7 @@ def history_(ids: tuple[str, ...], catalogue: Path | None, as_list: bool) -> Non
     Exit code 0; 1 where fewer than 80 % of the changes are shown, or a quiet pair is not quiet; 2 for wrong usage; 3
     where a run failed.
     """
-    from conformance.reports.history import known_history
+    from conformance.reports.own import known_history
 
     changes = read_catalogue(catalogue) if catalogue else known_history()
     there = {change.id: change for change in changes}
@@ -70,5 +68,4 @@ def _run(change: Change) -> Results:
         return Results.read(path)
 
 
-COMMANDS = (history_,)
 """The commands of this module."""

@@ -1,8 +1,6 @@
 """The commands list, claims and doctor, which show what exists, and explain, which gives the reason for a cell's
 verdict."""
 
-from __future__ import annotations
-
 import json
 import sys
 from dataclasses import asdict
@@ -191,6 +189,3 @@ def _missing(found: Results, engine: str, scenario: str, guarantee: str) -> str:
     if guarantee not in found.scenarios[scenario].guarantees:
         return unknown("guarantee", guarantee, found.scenarios[scenario].guarantees)
     return f"{engine} was not asked for it"
-
-
-COMMANDS = (list_, claims_, doctor_, explain_)

@@ -1,7 +1,5 @@
 """The command cache: the traces, cases and check results that runs keep for later ones."""
 
-from __future__ import annotations
-
 import datetime
 
 import click
@@ -28,6 +26,3 @@ def cache_(prune: bool, days: float, megabytes: float, clear: bool) -> None:
     for kind, (number, size, used) in parts(folder).items():
         day = datetime.datetime.fromtimestamp(used, datetime.timezone.utc).date()
         click.echo(f"  {kind}: {counted(number, 'file')}, {size / 2**20:.1f} MiB, the longest unused since {day}")
-
-
-COMMANDS = (cache_,)

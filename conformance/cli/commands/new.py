@@ -1,7 +1,5 @@
 """The command new: a file to start from, which runs as it is."""
 
-from __future__ import annotations
-
 import re
 from contextlib import suppress
 from importlib.resources import files
@@ -91,6 +89,3 @@ def _write(package: str, starter: str, name: str, to: Path, command: str) -> Non
     text = files(package).joinpath(starter).read_text(encoding="utf-8")
     write_whole(to, text.replace("FILE", str(to)).replace("starter", name))
     click.echo(f"{to}: {command.format(to)}")
-
-
-COMMANDS = (new_,)

@@ -1,7 +1,5 @@
 """The plan command: what a run would ask an engine, and why."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -78,6 +76,3 @@ def told(engine: str, about: list[Any], wanted: int, cases_from: Path | None, se
         "guarantees": len(promised),
         "in part": {f"{s}/{g}": [name or "as drawn" for name in names] for (s, g), names in lacking.items()},
     }
-
-
-COMMANDS = (plan_,)

@@ -1,7 +1,5 @@
 """The replay command: runs one witness alone."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -145,6 +143,3 @@ def _replay_on(
     message = answered.message or "the guarantee stands"
     code = {STILL_FAILS: 1, ERROR: 3}.get(answered.answer, 0)
     return f"{answered.answer}: {message}", lines, code, answered.traces
-
-
-COMMANDS = (replay_,)

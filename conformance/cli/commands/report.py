@@ -1,7 +1,5 @@
 """The report command: renders results again, as any registered report."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial, wraps
 from pathlib import Path
@@ -99,6 +97,3 @@ def report_(
         from conformance.reports.text.terminal import summary
 
         (summary if verbose else ending)(found[-1], open_console())
-
-
-COMMANDS = (report_,)

@@ -1,7 +1,5 @@
 """The commands run, merge and check, which run or judge scenarios."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 from collections import Counter
@@ -231,6 +229,3 @@ def check_(
     console = open_console()
     results = check_again(traces, out, engines, scenarios, checker, lambda: prepare(out))
     sys.exit(0 if write(results, out, console, verbose) else 3)
-
-
-COMMANDS = (run_, merge_, check_)

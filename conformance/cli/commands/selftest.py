@@ -1,7 +1,5 @@
 """The selftest command: verifies the verifier."""
 
-from __future__ import annotations
-
 import sys
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -149,6 +147,3 @@ def _earlier(path: Path | None) -> list[Power]:
         return read_powers(path) if path else []
     except UnreadablePower:
         return []
-
-
-COMMANDS = (selftest_,)

@@ -1,7 +1,5 @@
 """The command site: a static site of guarantees over releases, from results and baselines."""
 
-from __future__ import annotations
-
 import json
 import os
 from datetime import datetime, timezone
@@ -70,6 +68,3 @@ def _measured(path: Path, baseline: Baseline) -> int:
 
 def _json(found: object) -> str:
     return json.dumps(found, indent=1, ensure_ascii=False) + "\n"
-
-
-COMMANDS = (site_,)

@@ -1,7 +1,5 @@
 """The command subject, which tests a user's own query or pipeline."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Sequence
@@ -207,6 +205,3 @@ def print_report(report: Report) -> None:
             click.echo(f"             {finding.why}")
             if finding.script:
                 click.echo(f"             python {shown(Path(finding.script).resolve())}")
-
-
-COMMANDS = (subject_,)

@@ -1,7 +1,5 @@
 """The command upgrade: a framework in two releases, by their numbers or by what two lock files pin."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -21,8 +19,7 @@ from conformance.comparison.locks import steps
 from conformance.comparison.moves import Difference, Kind, Move, differences, shown_on_both, silent
 from conformance.comparison.outputs import differences as differing_outputs
 from conformance.comparison.outputs import outputs
-from conformance.comparison.refusals import refusals_changed
-from conformance.comparison.upgrade import Upgrade, in_releases, replays_in_both, without
+from conformance.comparison.upgrade import Upgrade, in_releases, refusals_changed, replays_in_both, without
 from conformance.model.engine import CannotRun, bare
 from conformance.plugins.registry import (
     engine_ids,
@@ -331,6 +328,3 @@ def _engines_of(package: str, asked: tuple[str, ...], scenarios: Sequence[str]) 
         if not found or any(program.split("/")[0] in scenarios for program in found.programs)
     ]
     return asked or tuple(mine or there)
-
-
-COMMANDS = (upgrade_,)

@@ -4,8 +4,6 @@ Each function takes a schedule and a source of randomness, and returns None wher
 ``perturbation`` names the functions.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import replace

@@ -5,8 +5,6 @@ Each line of its standard input is a run to begin, each line of its standard out
 checkpoint and the input are files, which both processes name by the same paths.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 import sys

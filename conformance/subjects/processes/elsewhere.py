@@ -4,8 +4,6 @@ The process is ``python -m conformance.subjects.processes.beginning``. The check
 both processes name by the same paths.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import threading

@@ -1,7 +1,5 @@
 """Subjects asked in a process of their own, in the installed release of a framework or in another one."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import tempfile

@@ -1,7 +1,5 @@
 """Releases of a framework that answer alike: the same subjects, the same cases."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from packaging.version import InvalidVersion, Version

@@ -3,8 +3,6 @@
 It tells what happens on standard output, a JSON object a line. The output of an engine itself goes to standard error.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -33,6 +31,7 @@ from conformance.subjects.rows import Row, rows_in, sample_rows, written
 from conformance.subjects.setup import OTHER
 from conformance.subjects.subject import ARGUMENTS, Subject, answering_like, next_version, taken_back
 from conformance.subjects.verdicts import Finding, Options, Report
+from conformance.support.grouping import grouped
 from conformance.support.output import private_stdout
 from conformance.support.plain import Plain
 
@@ -100,9 +99,7 @@ def work(request: Request, tell: Callable[[Json], None]) -> None:
             there = subjects_in(others[0] if others else first)
             pair = answering_like if request.alike else next_version
             mine = paired(mine, there, request.next_subject, request.next_file, pair)
-        by_engine: dict[str, list[Subject]] = {}
-        for subject in mine:
-            by_engine.setdefault(driver_of(subject, known), []).append(subject)
+        by_engine = grouped((driver_of(subject, known), subject) for subject in mine)
         for name, subjects in by_engine.items():
             _check(known[name], subjects, request)
         for second in (subject.other for subject in mine if subject.other):

@@ -1,7 +1,5 @@
 """The small cases that the adapter kit runs, in trials of one timeline each. Each case has a name for messages."""
 
-from __future__ import annotations
-
 from conformance.testing.calls import T
 from conformance.testing.trials import elements, jobs, times
 from conformance.testing.trials.jobs import plan

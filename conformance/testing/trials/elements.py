@@ -1,7 +1,5 @@
 """Trials of elements, state, timers and exceptions, in one bundle and in several."""
 
-from __future__ import annotations
-
 from conformance.model.schedule import renumbered
 from conformance.model.steps import Advance, Event
 from conformance.model.values import Json

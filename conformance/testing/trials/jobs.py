@@ -1,7 +1,5 @@
 """Trials of a job's fate: restarts, failures, partitions, initial state, state read from outside."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from conformance.model.schedule import Schedule, renumbered

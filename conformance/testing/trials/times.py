@@ -1,7 +1,5 @@
 """Trials of event time and processing time: the watermark, windows, lateness, waits."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from conformance.model.case import Case

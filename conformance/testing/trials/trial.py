@@ -1,8 +1,6 @@
 """Trials of the adapter kit: small cases of one timeline, each with a name for messages. Also the parts to make them
 from."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from conformance.engines.beam.pipelines import framework as beam
 from conformance.engines.beam.runners.direct import CAPABILITIES, BeamDirect
 from conformance.engines.native import FORGETS_SILENTLY, NO_TIMERS, windows_of
 from conformance.model.engine import Capabilities, Family, NativeOperator
@@ -51,7 +52,6 @@ COMPARES_KEYS = dict.fromkeys((Feature.TYPED_KEYS, Feature.NULL_KEYS), NATIVE)
 
 
 def count(elements: Any, program: Program) -> Any:
-    import apache_beam as beam
     from apache_beam.transforms import trigger, window
 
     from conformance.engines.beam.native import outputs
@@ -65,7 +65,6 @@ def count(elements: Any, program: Program) -> Any:
 
 
 def deduplicate(elements: Any, program: Program) -> Any:
-    import apache_beam as beam
     from apache_beam.transforms.deduplicate import DeduplicatePerKey
 
     from conformance.engines.beam.native import outputs
@@ -75,7 +74,6 @@ def deduplicate(elements: Any, program: Program) -> Any:
 
 
 def sessions(elements: Any, program: Program) -> Any:
-    import apache_beam as beam
     from apache_beam.transforms import window
 
     from conformance.engines.beam.native import outputs
@@ -98,15 +96,12 @@ def sliding_windows(elements: Any, program: Program) -> Any:
 
 
 def _counts(elements: Any, windows: Any) -> Any:
-    import apache_beam as beam
-
     from conformance.engines.beam.native import outputs
 
     return elements | beam.WindowInto(windows) | beam.combiners.Count.PerKey() | beam.ParDo(outputs.WindowCounts())
 
 
 def windows_joined(elements: Any, program: Program) -> Any:
-    import apache_beam as beam
     from apache_beam.transforms import window
 
     from conformance.engines.beam.native import outputs
@@ -122,7 +117,6 @@ def windows_joined(elements: Any, program: Program) -> Any:
 
 
 def revised(elements: Any, program: Program) -> Any:
-    import apache_beam as beam
     from apache_beam.transforms import trigger, window
 
     from conformance.engines.beam.native import outputs
@@ -137,7 +131,6 @@ def revised(elements: Any, program: Program) -> Any:
 
 
 def batches(elements: Any, program: Program) -> Any:
-    import apache_beam as beam
     from apache_beam.transforms import window
 
     from conformance.engines.beam.native import outputs

@@ -25,8 +25,7 @@ def _ids(values: Any) -> list[str]:
 
 
 def _millis(time: Any) -> int:
-    millis: int = time.micros // 1000
-    return millis
+    return time.micros // 1000
 
 
 class Counts(beam.DoFn):

@@ -106,11 +106,8 @@ class Value:
         guarded_write(self._state.clear)
 
 
-class Bag:
+class Bag(Value):
     """BagState, and SetState, which has the same methods."""
-
-    def __init__(self, state: Any) -> None:
-        self._state = state
 
     def add(self, value: Json) -> None:
         guarded_write(self._state.add, value)
@@ -120,19 +117,15 @@ class Bag:
         for value in values:
             self.add(value)
 
-    def get(self) -> list[Json]:
+    def get(self, default: Json = None) -> list[Json]:
         return guarded(lambda: list(self._state.read()))
-
-    def clear(self) -> None:
-        guarded_write(self._state.clear)
 
 
 class Combining(Bag):
     """CombiningValueState with a sum."""
 
-    def get(self) -> int:  # type: ignore[override]
-        total: int = guarded(self._state.read)
-        return total
+    def get(self, default: Json = None) -> int:  # type: ignore[override]
+        return guarded(self._state.read)
 
 
 class Map(MapInAValue):

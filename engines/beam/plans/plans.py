@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 from zlib import crc32
 
+from conformance.engines.beam.pipelines import framework as beam
 from conformance.engines.beam.plans.around import BeamPlan
 
 
@@ -40,16 +41,12 @@ def _pair(element: Any) -> tuple[str, int]:
 
 
 def _reshuffled(elements: Any) -> Any:
-    import apache_beam as beam
-
     from conformance.engines.beam.pipelines.pipeline import typed
 
     return elements | "reshuffled" >> beam.Reshuffle() | "reshuffled, typed" >> typed()
 
 
 def _with_empty(elements: Any) -> Any:
-    import apache_beam as beam
-
     from conformance.engines.beam.pipelines.pipeline import ELEMENT
 
     nothing = elements.pipeline | "nothing" >> beam.Create([], reshuffle=False).with_output_types(ELEMENT)
@@ -57,8 +54,6 @@ def _with_empty(elements: Any) -> Any:
 
 
 def _with_false(elements: Any) -> Any:
-    import apache_beam as beam
-
     from conformance.engines.beam.pipelines.pipeline import ELEMENT
 
     nothing = elements | "none of them" >> beam.Filter(_none).with_output_types(ELEMENT)
@@ -66,8 +61,6 @@ def _with_false(elements: Any) -> Any:
 
 
 def _halves(elements: Any) -> Any:
-    import apache_beam as beam
-
     from conformance.engines.beam.pipelines.pipeline import ELEMENT
 
     def half(number: int) -> Any:
@@ -78,15 +71,11 @@ def _halves(elements: Any) -> Any:
 
 
 def _parted(elements: Any) -> Any:
-    import apache_beam as beam
-
     parts = elements | "parted" >> beam.Partition(lambda element, count: _half(element, count), 3)
     return tuple(parts) | "together" >> beam.Flatten()
 
 
 def _beside_side_input(elements: Any) -> Any:
-    import apache_beam as beam
-
     from conformance.engines.beam.pipelines.pipeline import typed
 
     side = elements.pipeline | "one" >> beam.Create([1], reshuffle=False)
@@ -95,15 +84,12 @@ def _beside_side_input(elements: Any) -> Any:
 
 
 def _exploded(elements: Any) -> Any:
-    import apache_beam as beam
-
     from conformance.engines.beam.pipelines.pipeline import typed
 
     return elements | "each" >> beam.FlatMap(_one) | "each, typed" >> typed()
 
 
 def _windowed(elements: Any) -> Any:
-    import apache_beam as beam
     from apache_beam.transforms import window
 
     return elements | "windowed globally" >> beam.WindowInto(window.GlobalWindows())
@@ -115,14 +101,10 @@ def _read_twice(elements: Any) -> Any:
 
 
 def _mapped(outputs: Any) -> Any:
-    import apache_beam as beam
-
     return outputs | f"mapped behind {outputs.producer.full_label}" >> beam.Map(_identity)
 
 
 def _reshuffled_behind(outputs: Any) -> Any:
-    import apache_beam as beam
-
     from conformance.engines.beam.plans.metadata import Compared, Noted
 
     of = outputs.producer.full_label
@@ -141,7 +123,6 @@ def _of_case(output: Any) -> tuple[str, Any]:
 
 
 def _stateful_behind(outputs: Any) -> Any:
-    import apache_beam as beam
     from apache_beam.transforms import window
 
     from conformance.engines.beam.plans.dofns import Passing
@@ -154,8 +135,6 @@ def _stateful_behind(outputs: Any) -> Any:
 
 
 def _splittable(elements: Any) -> Any:
-    import apache_beam as beam
-
     from conformance.engines.beam.pipelines.pipeline import typed
     from conformance.engines.beam.plans.dofns import Splittable
 
@@ -164,7 +143,6 @@ def _splittable(elements: Any) -> Any:
 
 def _counted(collection: Any) -> None:
     """A second consumer, which groups all that it gets."""
-    import apache_beam as beam
     from apache_beam.transforms import trigger, window
 
     label = f"beside {collection.producer.full_label}"

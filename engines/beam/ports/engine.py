@@ -64,7 +64,7 @@ class OfPort(OfBeam):
             port_dofn.build(self._port.ref, self._side)
         except Exception as error:
             raise CannotRun(f"port {self._port.name}: {' '.join(str(error).split())}") from error
-        super().open(folder)  # type: ignore[misc]
+        super().open(folder)
 
     def apply(self, branch: Branch) -> Any:
         from conformance.engines.beam.ports import dofn as port_dofn

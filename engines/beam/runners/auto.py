@@ -49,41 +49,28 @@ NO_PRISM = "no-binary-of-prism"
 binary."""
 
 
-class BeamAuto(environment.OfBeam):
+class BeamAuto(prism_server.OnPrism):
     id = "beam-auto"
     title = "Beam DirectRunner (Python, bounded)"
+    runner = "DirectRunner"
     capabilities = CAPABILITIES
-    roots = staticmethod(prism_binary.roots)
     asks = refusals.OF_PRISM
 
-    def __init__(self) -> None:
-        self._server: prism_server.PrismServer | None = None
-
-    def check(self) -> None:
-        environment.check()
-
     def open(self, folder: Path) -> None:
-        logging.getLogger().setLevel(logging.ERROR)
+        super().open(folder)
         try:
             self._server = prism_server.PrismServer(prism_binary.obtain())
         except CannotRun as missing:
             logging.getLogger().error("without Prism: %s", missing)
 
-    def close(self) -> None:
-        if self._server:
-            self._server.close()
-
     def environment(self) -> dict[str, str]:
-        return environment.environment("DirectRunner") | (
-            prism_server.environment(self._server) or {"prism": "no binary"}
-        )
+        return super().environment() | ({} if self._server else {"prism": "no binary"})
 
     def evidence(self) -> dict[Feature, str]:
         from conformance.engines.beam.runners import answers
 
         options = self._options()
-        evidence: dict[Feature, str] = self._within(lambda: answers.of_direct_runner(options))
-        return evidence
+        return self._within(lambda: answers.of_direct_runner(options))
 
     def run(self, pack: Pack, programs: Mapping[str, Program]) -> PackRun:
         from conformance.engines.beam.pipelines import pipeline as shared

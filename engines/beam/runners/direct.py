@@ -9,12 +9,11 @@ output came out and prove that the watermark stood where the schedule wants it.
 from __future__ import annotations
 
 import itertools
-import logging
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from conformance.engines.beam.pipelines import framework as beam
 from conformance.engines.beam.pipelines.collecting import collected, emission
 from conformance.engines.beam.plans import around, plans
 from conformance.engines.beam.refused import refusals
@@ -105,24 +104,13 @@ def moments(pack: Pack) -> dict[int, int]:
 class BeamDirect(environment.OfBeam):
     id = "beam-direct"
     title = "Beam DirectRunner (Python, bundle-based)"
+    runner = "BundleBasedDirectRunner"
     capabilities = CAPABILITIES
     plans = plans.PLANS
     compares = tuple(refusals.COMPARED)
     apart = False
     """Whether each program has a branch of the pipeline for itself, in which nothing is ours: a failure of the pipeline
     is an answer then."""
-
-    def check(self) -> None:
-        environment.check()
-
-    def open(self, folder: Path) -> None:
-        logging.getLogger().setLevel(logging.ERROR)
-
-    def close(self) -> None:
-        pass
-
-    def environment(self) -> dict[str, str]:
-        return environment.environment("BundleBasedDirectRunner")
 
     def evidence(self) -> dict[Feature, str]:
         from conformance.engines.beam.runners import answers
@@ -134,8 +122,6 @@ class BeamDirect(environment.OfBeam):
         }
 
     def finish(self, build: Build) -> None:
-        import apache_beam as beam
-
         from conformance.engines.beam.runners import answers
 
         pipeline = beam.Pipeline(**answers.bundle_based())
@@ -143,7 +129,6 @@ class BeamDirect(environment.OfBeam):
         pipeline.run(test_runner_api=False).wait_until_finish()
 
     def run(self, pack: Pack, programs: Mapping[str, Program]) -> PackRun:
-        import apache_beam as beam
         from apache_beam.options.pipeline_options import PipelineOptions
         from apache_beam.runners.direct.direct_runner import BundleBasedDirectRunner
         from apache_beam.testing.test_stream import PairWithTiming

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Mapping
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from packaging.version import Version
@@ -18,6 +20,7 @@ class OfBeam:
     """Base of the Beam engines: what they are installed from, and what they are asked.
 
     Attributes:
+        runner: the name of the runner.
         asks: the pipelines (of ``refusals``) that it is asked about.
         compares: those that it is asked about beside, where it runs in a release that is compared with another one.
     """
@@ -26,6 +29,7 @@ class OfBeam:
     foreign: tuple[str, ...] = ()
     asks: tuple[str, ...] = tuple(refusals.USUAL)
     compares: tuple[str, ...] = ()
+    runner: str
 
     @property
     def questions(self) -> Mapping[str, str]:
@@ -41,21 +45,28 @@ class OfBeam:
     def beside(self, version: Version) -> tuple[str, ...]:
         return ()
 
+    def check(self) -> None:
+        check()
+
     def lacks(self) -> str:
         return ""
+
+    def open(self, folder: Path) -> None:
+        logging.getLogger().setLevel(logging.ERROR)
+
+    def close(self) -> None:
+        pass
+
+    def environment(self) -> dict[str, str]:
+        import apache_beam
+
+        return {"beam": apache_beam.__version__, "runner": self.runner, "python": sys.version.split()[0]}
 
 
 def check() -> None:
     """Raise CannotRun where Beam is missing."""
     if find_spec("apache_beam") is None:
         raise CannotRun("Apache Beam is not installed: pip install 'apache-beam>=2.60'")
-
-
-def environment(runner: str) -> dict[str, str]:
-    """Versions, and the runner in use."""
-    import apache_beam
-
-    return {"beam": apache_beam.__version__, "runner": runner, "python": sys.version.split()[0]}
 
 
 def ran_on(result: Any) -> str:

@@ -7,9 +7,7 @@ schedule that could be proved. So it is asked for one bundle.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from conformance.engines.beam.plans import around, plans
@@ -49,20 +47,9 @@ CAPABILITIES = Capabilities(
 class BeamFnApi(environment.OfBeam):
     id = "beam-fnapi"
     title = "Beam FnApiRunner (Python, bounded)"
+    runner = "FnApiRunner"
     capabilities = CAPABILITIES
     compares = tuple(refusals.COMPARED)
-
-    def check(self) -> None:
-        environment.check()
-
-    def open(self, folder: Path) -> None:
-        logging.getLogger().setLevel(logging.ERROR)
-
-    def close(self) -> None:
-        pass
-
-    def environment(self) -> dict[str, str]:
-        return environment.environment("FnApiRunner")
 
     def evidence(self) -> dict[Feature, str]:
         from apache_beam.runners.portability.fn_api_runner.fn_runner import FnApiRunner

@@ -12,7 +12,6 @@ elements from a stateful DoFn until the watermark moves on (docs/findings.md), a
 
 from __future__ import annotations
 
-import logging
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from importlib.metadata import version
@@ -21,10 +20,11 @@ from typing import TYPE_CHECKING, Any
 
 from packaging.version import Version
 
+from conformance.engines.beam.pipelines import framework as beam
 from conformance.engines.beam.pipelines.collecting import collected, emission
 from conformance.engines.beam.plans import around, plans
 from conformance.engines.beam.refused import refusals
-from conformance.engines.beam.runners import beside, environment, prism_binary, prism_server
+from conformance.engines.beam.runners import beside, prism_binary, prism_server
 from conformance.engines.beam.runners.direct import STATE
 from conformance.engines.planned import twins
 from conformance.model.engine import Capabilities, NotDriven
@@ -55,11 +55,11 @@ CAPABILITIES = Capabilities(
 )
 
 
-class BeamPrism(environment.OfBeam):
+class BeamPrism(prism_server.OnPrism):
     id = "beam-prism"
     title = "Beam PrismRunner (Python, TestStream)"
+    runner = "PrismRunner"
     capabilities = CAPABILITIES
-    roots = staticmethod(prism_binary.roots)
     asks: tuple[str, ...] = refusals.OF_PRISM
     driven_since = Version("2.77.0")
     """Each schedule of 2.75.0 and of 2.76.0 failed, as ``before_that`` says."""
@@ -67,11 +67,8 @@ class BeamPrism(environment.OfBeam):
 
     apart = False
 
-    def __init__(self) -> None:
-        self._server: prism_server.PrismServer | None = None
-
     def check(self) -> None:
-        environment.check()
+        super().check()
         if not self.lacks():
             prism_binary.check()
 
@@ -86,27 +83,18 @@ class BeamPrism(environment.OfBeam):
         )
 
     def open(self, folder: Path) -> None:
-        logging.getLogger().setLevel(logging.ERROR)
+        super().open(folder)
         if not self.lacks():
             self._server = prism_server.PrismServer(prism_binary.obtain())
-
-    def close(self) -> None:
-        if self._server:
-            self._server.close()
-
-    def environment(self) -> dict[str, str]:
-        return environment.environment("PrismRunner") | prism_server.environment(self._server)
 
     def evidence(self) -> dict[Feature, str]:
         from conformance.engines.beam.runners import answers
 
         assert self._server
         options = ["--streaming", *self._server.options()]
-        evidence: dict[Feature, str] = self._server.within(lambda: answers.of_prism(options))
-        return evidence
+        return self._server.within(lambda: answers.of_prism(options))
 
     def run(self, pack: Pack, programs: Mapping[str, Program]) -> PackRun:
-        import apache_beam as beam
         from apache_beam.options.pipeline_options import PipelineOptions
         from apache_beam.runners.portability.prism_runner import PrismRunner
 
@@ -134,7 +122,6 @@ class BeamPrism(environment.OfBeam):
         _prove_handed(pack, seen)
 
     def finish(self, build: Build) -> None:
-        import apache_beam as beam
         from apache_beam.options.pipeline_options import PipelineOptions
         from apache_beam.runners.portability.prism_runner import PrismRunner
 

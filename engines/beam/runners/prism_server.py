@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.engines.beam.runners import prism_binary
+from conformance.engines.beam.runners.environment import OfBeam
 
 START_SECONDS = 30
 JOB_SECONDS = 300
@@ -129,6 +130,19 @@ class PrismServer:
                 time.sleep(0.05)
 
 
-def environment(server: PrismServer | None) -> dict[str, str]:
-    """What Prism was built from, and the option that can change an answer; nothing where there is none."""
-    return {"prism": prism_binary.built_from(server.binary) or "unknown", "options": NO_SPLIT} if server else {}
+class OnPrism(OfBeam):
+    """Base of the engines that run on a Prism of their own, where there is one."""
+
+    roots = staticmethod(prism_binary.roots)
+    _server: PrismServer | None = None
+
+    def close(self) -> None:
+        if self._server:
+            self._server.close()
+
+    def environment(self) -> dict[str, str]:
+        """Beside the versions, what Prism was built from, and the option that can change an answer."""
+        found = super().environment()
+        if self._server:
+            found |= {"prism": prism_binary.built_from(self._server.binary) or "unknown", "options": NO_SPLIT}
+        return found

@@ -23,6 +23,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from conformance.engines.beam.pipelines import framework as beam
 from conformance.engines.beam.runners import environment, prism_binary
 from conformance.engines.beam.subjects import late, looking
 from conformance.engines.beam.subjects.script import FNAPI, PRISM, script
@@ -111,9 +112,7 @@ class BeamSubjects:
 
     @property
     def version(self) -> str:
-        import apache_beam
-
-        return f"Beam {apache_beam.__version__}"
+        return f"Beam {beam.__version__}"
 
     def check(self) -> None:
         environment.check()
@@ -126,7 +125,6 @@ class BeamSubjects:
             self._prism.close()
 
     def look(self, subject: Subject) -> Facts:
-        import apache_beam as beam
         from apache_beam.testing.test_stream import TestStream
 
         from conformance.engines.beam.subjects.sink import output_key
@@ -182,7 +180,6 @@ class BeamSubjects:
 
     def _taken(self, subject: Subject, given: Given, setup: Setup, observed: bool = False) -> Any:
         """What a run puts out; or, if ``observed``, what comes to the first transforms that must drop late rows."""
-        import apache_beam as beam
         from apache_beam.options.pipeline_options import PipelineOptions
         from apache_beam.runners.direct.direct_runner import BundleBasedDirectRunner
         from apache_beam.runners.portability.fn_api_runner.fn_runner import FnApiRunner
@@ -227,7 +224,6 @@ class BeamSubjects:
 def _inputs(subject: Subject, pipeline: Any, given: Given, setup: Setup, clock: bool) -> dict[str, Any]:
     """The inputs of a subject, in the windows that it asks for. ``clock``: timers in processing time fire at the
     end."""
-    import apache_beam as beam
     from apache_beam.transforms.window import TimestampedValue
 
     # Prism does not end a TestStream of several outputs (Beam 2.77.0).
@@ -249,8 +245,6 @@ def _inputs(subject: Subject, pipeline: Any, given: Given, setup: Setup, clock: 
 
 def _windowed(subject: Subject, of: str, elements: Any) -> Any:
     """An input in the windows that its subject asks for. Raises InvalidSubject."""
-    import apache_beam as beam
-
     windowing = subject.options.get("windowing")
     if windowing is None:
         return elements

@@ -1,8 +1,6 @@
 """Bugs of several calls that one callback makes on its cells. A cell is made anew for each callback, so it remembers
 that one's calls alone."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from conformance.engines.case_run import CaseRun, Scope

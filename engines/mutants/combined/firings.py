@@ -1,7 +1,5 @@
 """Bugs of timers that take several calls or several firings to show."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from conformance.engines.case_run import CaseRun, Scope, TimerId

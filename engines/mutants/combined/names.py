@@ -1,7 +1,5 @@
 """Bugs of names that are alike: of cells, of a map's entries, of a set's elements, of timers' tags, and of keys."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from functools import partial

@@ -1,7 +1,5 @@
 """Bugs that take several steps to show: what one bundle left behind meets what a later one does."""
 
-from __future__ import annotations
-
 from conformance.engines.case_run import CaseRun, Scope, TimerId
 from conformance.engines.mutants.registry import bug, cell_bug_of
 from conformance.engines.reference_cells import Value

@@ -1,7 +1,5 @@
 """Bugs of single values: what a coder that few values meet makes of them. They differ in one function."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from functools import partial

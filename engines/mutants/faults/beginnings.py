@@ -1,8 +1,6 @@
 """Bugs that show in few circumstances: before there is any state, in one partition, behind a long advance, with times
 to live at a restart or an empty bundle."""
 
-from __future__ import annotations
-
 from conformance.engines.case_run import CaseRun, Checkpoint, Scope
 from conformance.engines.mutants.faults.restarts import Restarts
 from conformance.engines.mutants.registry import bug, bug_of

@@ -1,7 +1,5 @@
 """Bugs of a job that goes on after another one was killed in a bundle."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterable
 

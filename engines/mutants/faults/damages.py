@@ -1,7 +1,5 @@
 """Bugs of a restart on a damaged checkpoint: the job goes on with other state, and says nothing."""
 
-from __future__ import annotations
-
 from conformance.engines.case_run import CaseRun, Scope, TimerId
 from conformance.engines.mutants.registry import bug
 from conformance.model.damage import DAMAGES, damage_of

@@ -1,7 +1,5 @@
 """Bugs of a failed attempt and of the next one."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterable
 from dataclasses import replace

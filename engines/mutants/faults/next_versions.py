@@ -1,7 +1,5 @@
 """Bugs of the next version of a program behind a restart: it goes on with other state, and says nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 

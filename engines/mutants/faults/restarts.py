@@ -1,7 +1,5 @@
 """Bugs of a restart from the checkpoint."""
 
-from __future__ import annotations
-
 import copy
 
 from conformance.engines.case_run import CaseRun, Scope

@@ -1,7 +1,5 @@
 """Bugs of bags, maps and sets."""
 
-from __future__ import annotations
-
 from unicodedata import normalize
 
 from conformance.engines.mutants.registry import cell_bug, cell_bug_of

@@ -1,7 +1,5 @@
 """Bugs of the state that a job starts with."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 

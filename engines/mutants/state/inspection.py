@@ -1,7 +1,5 @@
 """Bugs of reading state from outside."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable
 from typing import Any, ClassVar

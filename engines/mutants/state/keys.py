@@ -1,7 +1,5 @@
 """Bugs of whose state is whose: that of a key, of a window."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable
 from dataclasses import replace

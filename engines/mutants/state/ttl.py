@@ -1,7 +1,5 @@
 """Bugs of the time to live."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from conformance.engines.case_run import CaseRun

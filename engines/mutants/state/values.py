@@ -1,7 +1,5 @@
 """Bugs of state: of values, of sums, and of when it is there."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 from unicodedata import normalize

@@ -1,7 +1,5 @@
 """Bugs of callbacks: what a timer's callback does to timers and state, and several calls within one callback."""
 
-from __future__ import annotations
-
 import copy
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Bugs of the watermark and of what is dropped as late."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from conformance.engines.case_run import CaseRun

@@ -1,7 +1,5 @@
 """Bugs of the event times of outputs."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Bugs of processing-time timers, of which a key has several at once."""
 
-from __future__ import annotations
-
 from conformance.engines.case_run import CaseRun, TimerId
 from conformance.engines.mutants.registry import bug, bug_of
 from conformance.model.schedule import Wait

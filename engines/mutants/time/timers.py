@@ -1,7 +1,5 @@
 """Bugs of timers."""
 
-from __future__ import annotations
-
 import copy
 from dataclasses import replace
 

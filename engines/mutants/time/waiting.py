@@ -1,8 +1,6 @@
 """Bugs of what comes back: keys that were quiet, visits of a key between those of others, and what waits over a
 restart."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any

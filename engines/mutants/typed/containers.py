@@ -1,7 +1,5 @@
 """Bugs of typed cells that hold arrays, maps and structs, and of what is shared with the program."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

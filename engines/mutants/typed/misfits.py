@@ -1,7 +1,5 @@
 """Bugs of typed cells: a value that does not fit its type is not refused, or its refusal does harm."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import datetime
 from decimal import Decimal as Number

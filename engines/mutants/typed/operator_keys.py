@@ -1,8 +1,6 @@
 """Bugs of typed keys that an operator compares by itself: by a hash, as SQL compares, or with what is left in a
 buffer."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Bugs of typed cells: a value that fits is stored as another one."""
 
-from __future__ import annotations
-
 import math
 import struct
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """A restart in several ways: what the last query left is copied once for each way, and gone on with."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path

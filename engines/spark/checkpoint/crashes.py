@@ -7,8 +7,6 @@ each partition had stored its state. When the next query has ended, the engine h
 before the kill.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import uuid

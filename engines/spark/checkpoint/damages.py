@@ -1,7 +1,5 @@
 """Damage to a checkpoint."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path

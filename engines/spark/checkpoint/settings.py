@@ -71,8 +71,7 @@ def _encoding(checkpoint: Path) -> str:
     """What the plan of the last micro-batch says."""
     plans = [path for path in (checkpoint / OFFSETS).iterdir() if path.name.isdigit()]
     _, said, *_ = max(plans, key=lambda path: int(path.name)).read_text().splitlines()
-    found: str = json.loads(said)["conf"].get(ENCODING, "unsaferow")
-    return found
+    return json.loads(said)["conf"].get(ENCODING, "unsaferow")
 
 
 def _one_more(before: str) -> Asked:

@@ -1,8 +1,6 @@
 """What a reader outside the job finds in the checkpoint of a query that has ended, and what the query itself said of
 it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 

@@ -16,6 +16,7 @@ from zlib import crc32
 from conformance.engines.spark.driving import micro_batches
 from conformance.engines.spark.driving.micro_batches import MicroBatch, Row
 from conformance.engines.spark.operators.operator import HEARTBEAT
+from conformance.engines.spark.runtime import functions as f
 from conformance.engines.spark.state.typed_keys import NONE, Columns, schema
 
 if TYPE_CHECKING:
@@ -113,23 +114,19 @@ class Layout:
 
     def _streams(self, spark: SparkSession, folder: Path, in_one_partition: bool, typed: Columns) -> list[DataFrame]:
         """A stream for each source."""
-        from pyspark.sql.functions import lit, spark_partition_id
-
         streams = []
         for number in range(self.sources):
             path = folder / ("input-2" if number else "input")
             path.mkdir(exist_ok=True)
             ddl = micro_batches.DDL + schema(typed)
             stream = spark.readStream.schema(ddl).option("maxFilesPerTrigger", self.files).parquet(str(path))
-            partition = spark_partition_id() if self.plain and in_one_partition else lit(0)
+            partition = f.spark_partition_id() if self.plain and in_one_partition else f.lit(0)
             streams.append(stream.withColumn("partition", partition))
         return streams
 
     def _tag(self, number: int) -> Column:
         """The tag of a source's rows: a literal. If the second source comes later, the first one also has rows of keys
         that are then in the second: its tag is computed, and cannot be null, that of the second can."""
-        from pyspark.sql import functions as f
-
         literal = f.lit(f"source {number}")
         if not self.later:
             return literal

@@ -1,7 +1,5 @@
 """The proof that a query drove its schedule, from the query's own progress, and what passed beside its waits."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
@@ -126,8 +124,7 @@ def drift(batches: Sequence[MicroBatch], checkpoint: Path) -> int:
 
 def _batch_time(offsets: Path) -> int:
     """The time of a micro-batch (ms): its offsets are a line with a version, one with this, and one a source."""
-    found: int = json.loads(offsets.read_text(encoding="utf-8").splitlines()[1])["batchTimestampMs"]
-    return found
+    return json.loads(offsets.read_text(encoding="utf-8").splitlines()[1])["batchTimestampMs"]
 
 
 def millis(text: str) -> int:

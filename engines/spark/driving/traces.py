@@ -1,7 +1,5 @@
 """What came out of a pack's micro-batches, as traces and as counts of rows."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping

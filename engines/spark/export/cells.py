@@ -1,7 +1,5 @@
 """Timers of an exported program on transformWithState. An export holds the source of this."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,8 +1,6 @@
 """The exports "twstester" and "spark": a witness as a StatefulProcessor, on PySpark's TwsTester and on Spark itself,
 there with rows or with pandas frames, or as a state function of applyInPandasWithState."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

@@ -1,8 +1,6 @@
 """The export "spark" for applyInPandasWithState: a program on the one state and the one timeout of a key. An export
 holds the source of what it needs from here."""
 
-from __future__ import annotations
-
 from conformance.engines.spelled_out import EngineCalls
 from conformance.model.export import CannotExport, Exportable
 from conformance.model.program import Cell

@@ -1,8 +1,6 @@
 """The export "spark" for Spark's own operators: the query as a user writes it. An export holds the source of what it
 needs from here."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 

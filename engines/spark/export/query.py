@@ -1,7 +1,5 @@
 """What an exported query has around its operator: the session, the source, the sink, and the steps of a schedule."""
 
-from __future__ import annotations
-
 from conformance.engines import exporting
 from conformance.model.export import Difference, Exportable
 from conformance.model.schedule import Restart

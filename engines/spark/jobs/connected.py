@@ -44,8 +44,7 @@ JOB, ANSWER = "job.pickle", "answer.pickle"
 def run(engine: Engine, spark: SparkSession, pack: Pack, programs: Mapping[str, Program], folder: Path) -> PackRun:
     """The run of a pack through Spark Connect, on an engine that is not open, in a process of its own. Raises as
     ``Client`` does."""
-    answer: PackRun = _once(spark, _run, (engine, pack, dict(programs)), folder)
-    return answer
+    return _once(spark, _run, (engine, pack, dict(programs)), folder)
 
 
 def _run(folder: Path, engine: Engine, pack: Pack, programs: Mapping[str, Program]) -> PackRun:
@@ -72,8 +71,7 @@ class Beside:
     def go_on(self, folder: Path, checkpoint: Path) -> tuple[Rows, Json]:
         """Do ``Job.go_on`` for the job of a folder."""
         mine = checkpoint.with_name(f"{checkpoint.name}-client")
-        answer: tuple[Rows, Json] = self._do(partial(_go_on, checkpoint), folder, mine)
-        return answer
+        return self._do(partial(_go_on, checkpoint), folder, mine)
 
     def _do(self, part: Callable[[Any], Any], of: Path, folder: Path) -> Any:
         folder.mkdir()

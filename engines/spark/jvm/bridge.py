@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from conformance.engines.spark.operators.groups_operator import initial_state
 from conformance.engines.spark.operators.operator import GROUP, OperatorInput
 from conformance.engines.spark.operators.tws_operator import variables
+from conformance.engines.spark.runtime import functions as f
 from conformance.engines.spark.runtime import releases
 from conformance.engines.spark.state.typed_cells import ddl
 from conformance.engines.spark.state.typed_groups import schema, state_type
@@ -56,8 +57,6 @@ def _state(spark: SparkSession, programs: Mapping[str, Program]) -> Any:
 
 def _group(columns: tuple[str, ...] = GROUP, as_row: bool = False) -> Any:
     """The grouping key: JSON text, which sorts as the key does, or a struct."""
-    from pyspark.sql import functions as f
-
     key = f.struct(*columns)
     return (key if as_row else f.to_json(key)).alias("group")
 

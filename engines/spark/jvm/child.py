@@ -6,8 +6,6 @@ Frames (length, bytes) come on standard input and go to standard output; all but
 call the process may ask for calls on Spark's state, and waits for each.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import pickle
@@ -130,8 +128,7 @@ class Group:
         return -1 if self._watermark is None else int(self._watermark)
 
     def getCurrentProcessingTimeMs(self) -> int:
-        now: int = self._now
-        return now
+        return self._now
 
     def update(self, value: tuple[Any, ...]) -> None:
         self._told = self._pipe.ask("", "update", there(self._type, value))

@@ -5,8 +5,6 @@ A float or a double is its bits, a decimal its text, a binary is in base 64, a d
 since the epoch, a struct and an array are lists, and a map is a list of pairs.
 """
 
-from __future__ import annotations
-
 import base64
 import struct
 from collections.abc import Callable, Mapping

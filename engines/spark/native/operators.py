@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.engines.native import windows_of
 from conformance.engines.spark.operators.operator import HEARTBEAT
+from conformance.engines.spark.runtime import functions as f
 from conformance.engines.spark.state.typed_keys import PREFIX
 from conformance.model.program import Program
 
@@ -35,8 +36,6 @@ def rows_of(frame: DataFrame, value: Any, *, passed_on: bool = False) -> DataFra
     """Rows of ``operator.OUTPUT`` with this value, its nulls included; ``passed_on`` says that the frame's rows are
     input rows, which keep their event time. They have no nonce: Spark would compile code anew for the seed that
     ``uuid()`` has in each micro-batch (4.3.0)."""
-    from pyspark.sql import functions as f
-
     step = f.col("step") if passed_on else f.lit(None).cast("long")
     partitions = f.to_json(f.array("partition")) if passed_on else f.lit(None).cast("string")
     return frame.select(
@@ -53,51 +52,37 @@ def rows_of(frame: DataFrame, value: Any, *, passed_on: bool = False) -> DataFra
 
 
 def count(stream: DataFrame, program: Program) -> DataFrame:
-    from pyspark.sql import functions as f
-
     return rows_of(stream.groupBy(*keys(stream)).count(), f.struct("count"))
 
 
 def count_and_latest(stream: DataFrame, program: Program) -> DataFrame:
-    from pyspark.sql import functions as f
-
     latest = f.max(f.expr("unix_millis(event_time)")).alias("latest")
     counted = stream.groupBy(*keys(stream)).agg(f.count("*").alias("count"), latest)
     return rows_of(counted, f.struct("count", "latest"))
 
 
 def count_by_value(stream: DataFrame, program: Program) -> DataFrame:
-    from pyspark.sql import functions as f
-
     counted = stream.groupBy(*keys(stream), "value").count()
     return rows_of(counted, f.struct("value", "count"))
 
 
 def drop_duplicates(stream: DataFrame, program: Program) -> DataFrame:
-    from pyspark.sql import functions as f
-
     return rows_of(
         stream.dropDuplicates([*KEYS, "event_time"]), f.struct(f.col("id").alias("accepted")), passed_on=True
     )
 
 
 def drop_duplicates_for_good(stream: DataFrame, program: Program) -> DataFrame:
-    from pyspark.sql import functions as f
-
     return rows_of(stream.dropDuplicates(key_columns(stream)), f.struct(f.col("id").alias("accepted")), passed_on=True)
 
 
 def drop_duplicates_within_watermark(stream: DataFrame, program: Program) -> DataFrame:
-    from pyspark.sql import functions as f
-
     kept = stream.dropDuplicatesWithinWatermark(key_columns(stream))
     return rows_of(kept, f.struct(f.col("id").alias("accepted")), passed_on=True)
 
 
 def session_window(stream: DataFrame, program: Program) -> DataFrame:
     """The program lists the ids of a session sorted: a collected list has no order of its own."""
-    from pyspark.sql import functions as f
-
     session = f.session_window("event_time", f"{program.parameters['gap']} milliseconds").alias("session")
     sessions = stream.groupBy(session, *keys(stream))
     return rows_of(
@@ -117,8 +102,6 @@ def window(stream: DataFrame, program: Program) -> DataFrame:
 
 def _counts(stream: DataFrame, size: int, slide: int) -> DataFrame:
     """Counts in windows of ``size`` ms, one every ``slide`` ms."""
-    from pyspark.sql import functions as f
-
     of = f.window("event_time", f"{size} milliseconds", f"{slide} milliseconds").alias("of")
     return rows_of(
         stream.groupBy(of, *keys(stream)).count(), f.struct(f.expr("unix_millis(of.start)").alias("window"), "count")
@@ -135,8 +118,6 @@ def drop_duplicates_then_window(stream: DataFrame, program: Program) -> DataFram
 
 def times_compared(stream: DataFrame, program: Program) -> DataFrame:
     """Which expressions for the current time give the time of ``current_timestamp()`` before the operator."""
-    from pyspark.sql import functions as f
-
     before = {"now": f.expr("now()"), "local": f.expr("localtimestamp()").cast("timestamp")}
     marked = stream.withColumns({"current": f.current_timestamp(), **before})
     kept = marked.dropDuplicates([*KEYS, "id", "event_time"])
@@ -152,15 +133,11 @@ def times_compared(stream: DataFrame, program: Program) -> DataFrame:
 
 def _side(stream: DataFrame, name: str) -> DataFrame:
     """The stream's left rows, or its right rows. Heartbeats are on both sides, so that both watermarks move."""
-    from pyspark.sql import functions as f
-
     return stream.where((f.col("program") == HEARTBEAT) | (f.col("value") == f'"{name}"'))
 
 
 def windows_joined(stream: DataFrame, program: Program) -> DataFrame:
     """The counts of the left rows and of the right rows in each window, joined."""
-    from pyspark.sql import functions as f
-
     mine, size = key_columns(stream), f"{windows_of(program).size} milliseconds"
 
     def counted(name: str) -> DataFrame:
@@ -179,8 +156,6 @@ def joined_then_window(stream: DataFrame, program: Program) -> DataFrame:
 
 def join(stream: DataFrame, program: Program, how: str) -> DataFrame:
     """The stream's left rows joined with its right rows."""
-    from pyspark.sql import functions as f
-
     joined = _joined(stream, program, how)
     columns = ("left",) if how == "left_semi" else ("left", "right")
     return rows_of(joined, f.struct(*columns))
@@ -188,8 +163,6 @@ def join(stream: DataFrame, program: Program, how: str) -> DataFrame:
 
 def _joined(stream: DataFrame, program: Program, how: str) -> DataFrame:
     """The rows of a join: the columns of the key, the ids of both sides, and the event time of the left one."""
-    from pyspark.sql import functions as f
-
     mine = key_columns(stream)
 
     def side(name: str) -> DataFrame:

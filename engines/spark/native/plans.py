@@ -9,6 +9,7 @@ from conformance.engines.spark.driving.layouts import TAG_OF_A_KEY, Layout
 from conformance.engines.spark.operators.operator import HEARTBEAT
 from conformance.engines.spark.plans.around import PLAIN_TEXT, Changes, SparkPlan, Twins
 from conformance.engines.spark.plans.plans import AS_BATCH
+from conformance.engines.spark.runtime import functions as f
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
 
 def tags_checked(frame: DataFrame) -> DataFrame:
     """Rows whose tag is not that of their key's source are put under another key."""
-    from pyspark.sql import functions as f
-
     same = (f.col("program") == HEARTBEAT) | (f.col("tag") == f.expr(TAG_OF_A_KEY))
     wrong = f.concat(f.col("key"), f.lit(", tagged as "), f.col("tag"))
     return frame.withColumn("key", f.when(same, f.col("key")).otherwise(wrong)).drop("tag")

@@ -39,5 +39,4 @@ def _rest(group: Mapping[str, Any]) -> str:
 
 
 def _field(group: Mapping[str, Any], name: str) -> str:
-    found: str = group[name] if name in group else group[KEY[name]]
-    return found
+    return group[name] if name in group else group[KEY[name]]

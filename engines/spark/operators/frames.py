@@ -1,8 +1,6 @@
 """Rows as pandas frames, and neutral programs behind applyInPandasWithState. Imported where Spark's Python workers
 run."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 

@@ -105,10 +105,9 @@ class _Kept:
     @property
     def now(self) -> int:
         """What timeouts go by (ms): the watermark, or the time of the micro-batch."""
-        told: int = _guarded(
+        return _guarded(
             self._group.getCurrentProcessingTimeMs if self.processing_time else self._group.getCurrentWatermarkMs
         )
-        return told
 
     def changed(self) -> None:
         self._wrote()
@@ -182,8 +181,7 @@ class _Map(_Value):
     """A MapState within the one state."""
 
     def _entries(self) -> dict[str, Any]:
-        found: dict[str, Any] = self._cells.setdefault(self._name, {})
-        return found
+        return self._cells.setdefault(self._name, {})
 
     def getValue(self, key: tuple[str]) -> Any:
         return self._entries().get(key[0])

@@ -1,8 +1,6 @@
 """Neutral programs on transformWithState, as Python's rows, Python's pandas frames and the JVM's API call it. Imported
 where Spark's Python workers run."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -4,8 +4,6 @@ A plan says which places of a query it takes (``SparkPlan.slots``). Plans that s
 changes are done one after the other, in the order in which the engine lists its plans.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum

@@ -7,6 +7,8 @@ import uuid
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from conformance.engines.spark.runtime import functions as f
+
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
     from pyspark.sql import DataFrame
@@ -17,8 +19,6 @@ def columns_reversed(frame: DataFrame) -> DataFrame:
 
 
 def unused(frame: DataFrame) -> DataFrame:
-    from pyspark.sql import functions as f
-
     return frame.withColumn("unused", f.concat("key", "value")).withColumn("more", f.array("step", "partition"))
 
 
@@ -31,8 +31,6 @@ def derived(frame: DataFrame) -> DataFrame:
 
 
 def nested(frame: DataFrame) -> DataFrame:
-    from pyspark.sql import functions as f
-
     return frame.select(f.struct(*frame.columns).alias("row")).select("row.*")
 
 
@@ -45,14 +43,10 @@ def cast(frame: DataFrame) -> DataFrame:
 
 
 def not_null(frame: DataFrame) -> DataFrame:
-    from pyspark.sql import functions as f
-
     return frame.withColumn("key", f.coalesce("key", f.lit(""))).withColumn("case", f.coalesce("case", f.lit("")))
 
 
 def nullable(frame: DataFrame) -> DataFrame:
-    from pyspark.sql import functions as f
-
     return frame.withColumn("key", f.when(f.length("key") >= 0, f.col("key")))
 
 
@@ -77,8 +71,6 @@ def halves(frame: DataFrame) -> DataFrame:
 
 
 def exploded(frame: DataFrame) -> DataFrame:
-    from pyspark.sql import functions as f
-
     return frame.withColumn("one", f.explode(f.array(f.lit(1)))).drop("one")
 
 
@@ -87,8 +79,6 @@ def _same_text(text: str) -> str:
 
 
 def in_python(frame: DataFrame) -> DataFrame:
-    from pyspark.sql import functions as f
-
     return frame.withColumn("key", f.udf(_same_text, "string")("key"))
 
 
@@ -106,8 +96,6 @@ def no_duplicates(frame: DataFrame) -> DataFrame:
 
 def aggregated(frame: DataFrame) -> DataFrame:
     """Each row is a group of its own, which ends once the watermark is past the millisecond of the row."""
-    from pyspark.sql import functions as f
-
     rest = [f.first(name).alias(name) for name in frame.columns if name not in ("nonce", "time")]
     return frame.groupBy("nonce", f.window("time", "1 millisecond")).agg(*rest).drop("window")
 
@@ -121,15 +109,11 @@ def one_partition(frame: DataFrame) -> DataFrame:
 
 
 def joined(frame: DataFrame, how: str = "inner") -> DataFrame:
-    from pyspark.sql import functions as f
-
     one = frame.sparkSession.range(1).select(f.lit(1).alias("one"))
     return frame.withColumn("one", f.lit(1)).join(f.broadcast(one), "one", how).drop("one")
 
 
 def joined_with_none(frame: DataFrame, how: str = "left_outer") -> DataFrame:
-    from pyspark.sql import functions as f
-
     none = frame.sparkSession.range(1).select(f.lit(1).alias("one"), f.lit(1).alias("nothing")).where("false")
     return frame.withColumn("one", f.lit(1)).join(none, "one", how).drop("one", "nothing")
 
@@ -139,8 +123,6 @@ def aliased(frame: DataFrame) -> DataFrame:
 
 
 def observed(frame: DataFrame) -> DataFrame:
-    from pyspark.sql import functions as f
-
     return frame.observe(f"rows_{uuid.uuid4().hex}", f.count(f.lit(1)))
 
 

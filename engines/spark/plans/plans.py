@@ -4,8 +4,6 @@ Each plan differs from the plain query, ``read.withWatermark(…)`` and the oper
 Nothing here drops, adds or reorders the rows of a key.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial

@@ -1,8 +1,6 @@
 """Plans that differ in settings alone, whose answer must not depend on them: how state is stored, and how rows travel
 to Python."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 

@@ -2,8 +2,6 @@
 processor for ``transformWithStateInPandas``, each within one that keeps cases apart. Imported where Spark's Python
 workers run."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Any
 

@@ -5,8 +5,6 @@ Rows go to it and come from it through Arrow with the schemas of the port, as Sp
 value that does not fit the output schema fails here as it does there.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass

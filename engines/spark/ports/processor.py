@@ -4,8 +4,6 @@ Each case has an instance of the user's processor in each task, as its keys woul
 user's code keeps in an attribute from one key to the next is then seen, and no case sees what another one left there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The Spark side of a port, as a user writes it down. Imports no PySpark."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

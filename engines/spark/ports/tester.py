@@ -4,8 +4,6 @@ and proved as spark-tws-tester is.
 TwsTester 4.3.0 checks rows against no schema, so the processor gets the rows as the port makes them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What Spark's errors say: their condition, and whether one that ended a query is a refusal or a failure."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

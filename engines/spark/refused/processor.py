@@ -1,8 +1,6 @@
 """Processors for ``refusals``. Imported where Spark's Python workers run, and in releases that have transformWithState
 alone."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

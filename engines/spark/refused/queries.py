@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from conformance.engines.spark.runtime import functions as f
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming import DataStreamReader, DataStreamWriter
@@ -24,14 +26,10 @@ def outer_join(stream: DataFrame) -> DataFrame:
 
 
 def nested_time(stream: DataFrame) -> DataFrame:
-    from pyspark.sql import functions as f
-
     return stream.select(f.struct("event_time").alias("row")).withWatermark("row.event_time", "1 second")
 
 
 def sessions(stream: DataFrame) -> DataFrame:
-    from pyspark.sql import functions as f
-
     return late(stream).groupBy(f.session_window("event_time", "5 seconds"), "key").count()
 
 
@@ -45,14 +43,10 @@ def rate(stream: DataFrame) -> DataFrame:
 
 
 def windows(stream: DataFrame) -> DataFrame:
-    from pyspark.sql import functions as f
-
     return late(stream).groupBy(f.window("event_time", "5 seconds"), "key").count()
 
 
 def windows_of_windows(stream: DataFrame) -> DataFrame:
-    from pyspark.sql import functions as f
-
     return windows(stream).groupBy(f.window("window", "10 seconds")).count()
 
 
@@ -64,8 +58,6 @@ def joined_then_counted(times: str) -> Callable[[DataFrame], DataFrame]:
     """Windows counted behind a join by key and by these times."""
 
     def query(stream: DataFrame) -> DataFrame:
-        from pyspark.sql import functions as f
-
         one, two = late(stream).alias("one"), late(stream).withColumnRenamed("event_time", "time").alias("two")
         joined = one.join(two, f.expr(f"one.key = two.key AND two.time {times}"))
         return joined.groupBy(f.window("event_time", "5 seconds")).count()
@@ -74,14 +66,10 @@ def joined_then_counted(times: str) -> Callable[[DataFrame], DataFrame]:
 
 
 def distinct(stream: DataFrame) -> DataFrame:
-    from pyspark.sql import functions as f
-
     return stream.groupBy("key").agg(f.count_distinct("id"))
 
 
 def summed(stream: DataFrame) -> DataFrame:
-    from pyspark.sql import functions as f
-
     return stream.groupBy("key").agg(f.sum("step"), f.max("id"))
 
 
@@ -156,8 +144,6 @@ def observed(expression: str) -> Callable[[DataFrame], DataFrame]:
     """The rows of a stream, with a metric on their way."""
 
     def query(stream: DataFrame) -> DataFrame:
-        from pyspark.sql import functions as f
-
         return stream.observe(OBSERVED, f.expr(expression).alias(OBSERVED))
 
     return query
@@ -171,8 +157,6 @@ def number_observed(reports: Sequence[Mapping[str, Any]]) -> int:
 
 def joined_with_two_times(stream: DataFrame) -> DataFrame:
     """A join whose output has the event times of both sides, and its duplicates dropped."""
-    from pyspark.sql import functions as f
-
     one = late(stream).select("key", "event_time")
     two = late(stream).select(f.col("key").alias("other"), f.col("event_time").alias("time"))
     return one.join(two, f.expr("key = other AND time = event_time")).dropDuplicates(["key"])
@@ -183,8 +167,6 @@ def duplicates_of_windows(stream: DataFrame) -> DataFrame:
 
 
 def counted_by_map(stream: DataFrame) -> DataFrame:
-    from pyspark.sql import functions as f
-
     return stream.groupBy(f.create_map("key", "id").alias("map")).count()
 
 

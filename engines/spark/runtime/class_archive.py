@@ -7,8 +7,6 @@ Java itself ignores an archive that does not fit. Beside the archive stands the 
 asks for the same paths again.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile

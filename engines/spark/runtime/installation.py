@@ -1,7 +1,5 @@
 """The Java and the PySpark that are installed here."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """What differs between the releases of PySpark."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version

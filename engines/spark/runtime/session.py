@@ -1,7 +1,5 @@
 """One embedded Spark session for a run, its settings, and its errors brought down to their cause."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

@@ -2,8 +2,6 @@
 Python's API, behind the bridge to the JVM's, and on the one state of a key of the older APIs. Imported where Spark's
 Python workers run."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -32,11 +30,18 @@ class Guarded:
         return list(result) if isinstance(result, Iterator) else result
 
 
-class Value:
-    """ValueState of JSON text."""
+class _Stored:
+    """A state variable of Spark."""
 
     def __init__(self, state: Guarded) -> None:
         self._state = state
+
+    def clear(self) -> None:
+        self._state("clear")
+
+
+class Value(_Stored):
+    """ValueState of JSON text."""
 
     def get(self, default: Json = None) -> Json:
         stored = self._state("get")
@@ -45,32 +50,19 @@ class Value:
     def set(self, value: Json) -> None:
         self._state("update", (json.dumps(value),))
 
-    def clear(self) -> None:
-        self._state("clear")
 
-
-class Combining:
+class Combining(Value):
     """No such state in Spark: a sum kept in a ValueState."""
 
-    def __init__(self, state: Guarded) -> None:
-        self._value = Value(state)
-
     def add(self, value: int) -> None:
-        self._value.set(self.get() + value)
+        self.set(self.get() + value)
 
-    def get(self) -> int:
-        total: int = self._value.get(0)
-        return total
-
-    def clear(self) -> None:
-        self._value.clear()
+    def get(self, default: Json = None) -> Json:
+        return super().get(0)
 
 
-class Bag:
+class Bag(_Stored):
     """ListState of JSON texts."""
-
-    def __init__(self, state: Guarded) -> None:
-        self._state = state
 
     def add(self, value: Json) -> None:
         self._state("appendValue", (json.dumps(value),))
@@ -84,15 +76,9 @@ class Bag:
     def get(self) -> list[Json]:
         return [json.loads(stored[0]) for stored in self._state("get")]
 
-    def clear(self) -> None:
-        self._state("clear")
 
-
-class Map:
+class Map(_Stored):
     """MapState from text to JSON text."""
-
-    def __init__(self, state: Guarded) -> None:
-        self._state = state
 
     def get(self, key: str, default: Json = None) -> Json:
         stored = self._state("getValue", (key,))
@@ -107,24 +93,15 @@ class Map:
     def items(self) -> list[tuple[str, Json]]:
         return [(key[0], json.loads(value[0])) for key, value in self._state("iterator")]
 
-    def clear(self) -> None:
-        self._state("clear")
 
-
-class Set:
+class Set(Map):
     """No such state in Spark: the keys of a MapState."""
 
-    def __init__(self, state: Guarded) -> None:
-        self._map = Map(state)
-
     def add(self, value: str) -> None:
-        self._map.put(value, None)
+        self.put(value, None)
 
-    def get(self) -> list[str]:
-        return [key for key, _ in self._map.items()]
-
-    def clear(self) -> None:
-        self._map.clear()
+    def get(self) -> list[str]:  # type: ignore[override]
+        return [key for key, _ in self.items()]
 
 
 CELLS: Mapping[Cell, type] = {

@@ -5,8 +5,6 @@ A value goes in and comes out as PySpark's API has it: a tuple with one field fo
 converted here.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any

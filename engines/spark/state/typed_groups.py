@@ -5,8 +5,6 @@ Each write is an ``update`` of the whole state, and each read a read of it, so w
 own doing.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -19,11 +19,9 @@ from conformance.engines.failing import INJECTED
 from conformance.engines.spark.runtime import releases, running, session
 from conformance.engines.spark.subjects.facts import facts_of, goes_by_the_clock
 from conformance.engines.spark.subjects.files import write
-from conformance.engines.spark.subjects.machine import of_the_machine
-from conformance.engines.spark.subjects.progress import clocked_of, operators_of, watermark_of
+from conformance.engines.spark.subjects.progress import clocked_of, of_the_machine, operators_of, watermark_of
 from conformance.engines.spark.subjects.questions import CONNECT, QUESTIONS
-from conformance.engines.spark.subjects.sinks import ATTEMPT, SINKS, UNTRIED, retried
-from conformance.engines.spark.subjects.through import unchanged
+from conformance.engines.spark.subjects.sinks import ATTEMPT, SINKS, UNTRIED, retried, unchanged
 from conformance.model.engine import CannotRun, NotDriven
 from conformance.subjects.answers import Answer, Ran, told
 from conformance.subjects.driver import Facts
@@ -180,8 +178,7 @@ class SparkSubjects:
         self._client = None
 
     def _session(self, subject: Subject, settings: Mapping[str, str]) -> SparkSession:
-        spark: SparkSession = session.own(self._spark, {**subject.settings, **settings})
-        return spark
+        return session.own(self._spark, {**subject.settings, **settings})
 
     def _in_one(self, subject: Subject, spark: SparkSession, folder: Path, given: Given, setup: Setup) -> Ran:
         write(subject, folder, given, range(len(given)))

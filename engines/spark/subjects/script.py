@@ -10,8 +10,7 @@ from pprint import pformat
 from typing import TYPE_CHECKING
 
 from conformance.engines.scripts import path_from, words_of
-from conformance.engines.spark.subjects.sinks import SINKS, retried
-from conformance.engines.spark.subjects.through import unchanged
+from conformance.engines.spark.subjects.sinks import SINKS, retried, unchanged
 from conformance.subjects.rows import Delivery, rows_in, written
 from conformance.subjects.scripts import in_a_script
 from conformance.subjects.setup import PLAIN

@@ -1,7 +1,5 @@
 """What PySpark's TwsTester answers when it is asked for what it lacks: the evidence behind "unsupported"."""
 
-from __future__ import annotations
-
 import inspect
 from typing import Any
 
@@ -31,6 +29,13 @@ class _Counting(StatefulProcessor):
         yield Row(fired=expiredTimerInfo.getExpiryTimeInMs())
 
 
+LACKS = (
+    *(Feature.RESTART, Feature.RESUME, Feature.SINK_FAILURE, Feature.CRASH, Feature.CURRENT_TIME, Feature.ROW_COUNT),
+    *ON_A_CHECKPOINT,
+)
+"""What none of the tester's methods does."""
+
+
 def evidence() -> dict[Feature, str]:
     """What the tester answers when it is asked for what it lacks."""
     made = f"TwsTester{inspect.signature(TwsTester)}".replace("'", "")
@@ -40,14 +45,8 @@ def evidence() -> dict[Feature, str]:
         Feature.COALESCED: _an_advance(),
         Feature.NO_DATA: _no_rows(),
         Feature.PARTITIONS: made,
-        Feature.RESTART: methods,
         Feature.RETRY: _a_failure(),
-        Feature.RESUME: methods,
-        Feature.SINK_FAILURE: methods,
-        Feature.CRASH: methods,
-        **dict.fromkeys(ON_A_CHECKPOINT, methods),
-        Feature.CURRENT_TIME: methods,
-        Feature.ROW_COUNT: methods,
+        **dict.fromkeys(LACKS, methods),
         Feature.LATE_COUNTER: f"{_a_late_row()}; {methods}",
         Feature.OUTPUT_TIME: _a_late_row(),
     }

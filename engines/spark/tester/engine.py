@@ -4,8 +4,6 @@ JVM.
 Its cells show whether tests that are written with it can be trusted.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Mapping
 from importlib.util import find_spec
@@ -33,13 +31,13 @@ CAPABILITIES = Capabilities(
         Feature.COALESCED: unsupported("setWatermark fires at once what is due (PySpark 4.3.0)"),
         Feature.NO_DATA: unsupported("TwsTester knows no micro-batches, and none without rows (PySpark 4.3.0)"),
         Feature.PARTITIONS: unsupported("TwsTester keeps its state in one process, without partitions (PySpark 4.3.0)"),
-        Feature.RESTART: unsupported("TwsTester has no checkpoint (PySpark 4.3.0)"),
         Feature.RETRY: unsupported("a failure ends the call of TwsTester and stays half done (PySpark 4.3.0)"),
-        Feature.RESUME: unsupported("TwsTester has no checkpoint (PySpark 4.3.0)"),
         Feature.CURRENT_TIME: unsupported("TwsTester runs no query (PySpark 4.3.0)"),
         Feature.SINK_FAILURE: unsupported("TwsTester has no sink and no checkpoint (PySpark 4.3.0)"),
-        Feature.CRASH: unsupported("TwsTester has no checkpoint (PySpark 4.3.0)"),
-        **dict.fromkeys(ON_A_CHECKPOINT, unsupported("TwsTester has no checkpoint (PySpark 4.3.0)")),
+        **dict.fromkeys(
+            (Feature.RESTART, Feature.RESUME, Feature.CRASH, *ON_A_CHECKPOINT),
+            unsupported("TwsTester has no checkpoint (PySpark 4.3.0)"),
+        ),
         Feature.ROW_COUNT: unsupported("TwsTester reports no progress (PySpark 4.3.0)"),
         Feature.LATE_COUNTER: unsupported("TwsTester drops late rows without a word (PySpark 4.3.0)"),
         Feature.EMISSIONS: NATIVE,

@@ -9,8 +9,6 @@ had to say in it is lost. That is taken for the answer, as a test that catches i
 that call, the schedule goes on, and the cells have a note.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -35,6 +33,7 @@ from conformance.model.runs import Pack, PackRun, StepCount
 from conformance.model.schedule import Advance, Deliver, Event, Step, Wait
 from conformance.model.trace import Emission, Trace
 from conformance.model.values import Json
+from conformance.support.grouping import grouped
 
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
@@ -163,9 +162,7 @@ class _Run:
         return [(self._key(event), self._row(event, first)) for event in first.events] if first else []
 
     def _deliver(self, step: Deliver) -> None:
-        rows: dict[Key, list[Row]] = {}
-        for event in step.events:
-            rows.setdefault(self._key(event), []).append(self._row(event, step))
+        rows = grouped((self._key(event), self._row(event, step)) for event in step.events)
         self.seen.clear()
         received = sum(self._call(step, self.tester.test, key, of_key) for key, of_key in rows.items())
         if not self.program.waits and sorted(self.seen) != sorted(event.id for event in step.events):

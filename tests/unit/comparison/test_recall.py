@@ -9,7 +9,7 @@ from conformance.cli.main import main
 from conformance.comparison.recall import Change, UnusableCatalogue, answered, read_catalogue
 from conformance.judgement.cell import MatrixCell, Verdict
 from conformance.plugins.registry import load_engine, load_scenarios
-from conformance.reports.history import known_history
+from conformance.reports.own import known_history
 from conformance.results.record import EngineRecord, RunRecord
 from conformance.results.results import Results
 

@@ -3,7 +3,7 @@
 import pytest
 
 from conformance.comparison.gate import Outcome
-from conformance.comparison.refusals import refusals_changed
+from conformance.comparison.upgrade import refusals_changed
 from conformance.engines import answering
 from conformance.engines.beam.refused import refusals as beam
 from conformance.engines.spark.native.engine import QUERIES

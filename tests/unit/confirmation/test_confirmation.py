@@ -6,9 +6,8 @@ from dataclasses import replace
 import pytest
 from inprocess import PROGRAMS, InProcess
 
-from conformance.confirmation.alone import Alone
+from conformance.confirmation.alone import Alone, fewest_neighbours
 from conformance.confirmation.confirmer import Confirmer
-from conformance.confirmation.neighbours import fewest_neighbours
 from conformance.confirmation.owed import (
     OWED,
     Kind,

@@ -24,7 +24,7 @@ from conformance.reports.page import html
 from conformance.reports.perturbations import told
 from conformance.reports.text import badge, csv, ctrf, ending, junit, markdown, terminal
 from conformance.reports.text.ending import since_the_last
-from conformance.reports.text.likeness import agreed, difference_lines, inapplicable, promise, stable_up_to
+from conformance.reports.text.likeness import agreed, difference_lines, inapplicable, stable_up_to
 from conformance.reports.witnesses import alone_lines, witness_lines
 from conformance.reports.words import coverage_line, labels
 from conformance.results.baseline import Baseline
@@ -576,9 +576,6 @@ def stability(promised, every_pair_shows=None, refuted=0):
 def test_a_promise_that_no_pair_refuted_does_not_read_like_one_that_was_missed():
     kept, missed = stability(SAME_MULTISET), stability(SAME_MULTISET, refuted=2)
     assert stable_up_to(kept) == "same multiset on the 6 that count"
-    assert promise(kept) == "same multiset kept by the pairs that count"
     assert stable_up_to(missed) == "nothing that every pair shows"
-    assert promise(missed) == "same multiset missed, nothing that every pair shows"
-    assert promise(stability(SAME_MULTISET, IDENTICAL)) == "same multiset → identical"
     assert stable_up_to(stability(SAME_MULTISET, Equivalence.SAME_FINAL_VALUE)) == "same multiset on the 6 that count"
     assert stable_up_to(stability(None)) == "nothing that every pair shows"

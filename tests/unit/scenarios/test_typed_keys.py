@@ -22,7 +22,7 @@ from conformance.model.schedule import Advance, Deliver, Event, InvalidSchedule,
 from conformance.model.types import Decimal, Double, Int, Long, String, Struct, Timestamp
 from conformance.plugins.registry import load_engine, load_scenarios
 
-SECTIONS = {"conformance.engines.mutants.typed.typed_keys", "conformance.engines.mutants.typed.handed_keys"}
+SECTIONS = {"conformance.engines.mutants.typed.typed_keys"}
 SCENARIO = next(scenario for scenario in load_scenarios() if scenario.id == "typed-keys")
 T = 1_000_000
 

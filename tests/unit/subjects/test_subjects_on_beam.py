@@ -20,8 +20,7 @@ from conformance import subject
 from conformance.engines.beam.subjects.driver import QUESTIONS, BeamSubjects
 from conformance.engines.beam.subjects.late import STATE, UNGROUPED, UNKNOWN
 from conformance.engines.beam.subjects.looking import cause, lacking
-from conformance.engines.beam.subjects.sink import columns, output_key
-from conformance.engines.beam.subjects.values import value_told
+from conformance.engines.beam.subjects.sink import columns, output_key, value_told
 from conformance.engines.beam.subjects.waiting import ended
 from conformance.subjects.answers import Ran, shown
 from conformance.subjects.questions import NotAsked, Pair, Run, Seen
