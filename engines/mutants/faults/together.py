@@ -5,7 +5,7 @@ from collections.abc import Callable
 from conformance.engines.case_run import CaseRun, Checkpoint
 from conformance.engines.mutants.registry import bug, bug_of, family, remembers
 from conformance.engines.mutants.schedules import LastBundle
-from conformance.engines.mutants.typed.moments import MOST_SECONDS
+from conformance.engines.mutants.time.lateness import MOST_SECONDS
 from conformance.model.schedule import Advance, Deliver, Event, Partitions
 
 

@@ -1,8 +1,9 @@
-"""Bugs of the watermark and of what is dropped as late."""
+"""Bugs of the watermark, of what is dropped as late, and of dates whose milliseconds or seconds need more than 32
+bits."""
 
 from dataclasses import replace
 
-from conformance.engines.case_run import CaseRun
+from conformance.engines.case_run import CaseRun, TimerId
 from conformance.engines.mutants.registry import bug_of
 from conformance.engines.mutants.schedules import watermark_after, watermark_before
 from conformance.model.program import FixedWindows
@@ -78,3 +79,26 @@ def drops_counted_twice(run: CaseRun, step: Deliver, delivered: int, received: i
 @bug_of(CaseRun.refuses, "an element of an expired window is still processed, and opens it again")
 def windows_never_expire(run: CaseRun, event: Event) -> bool:
     return not isinstance(run.program.windowing, FixedWindows) and CaseRun.refuses(run, event)
+
+
+MOST_MS, MOST_SECONDS = 2**32, 2**31 * 1000
+
+
+@bug_of(CaseRun.set_timer, "a timer keeps 32 bits of its milliseconds")
+def timer_keeps32_bits_of_milliseconds(run: CaseRun, timer: TimerId, time: int) -> None:
+    CaseRun.set_timer(run, timer, time % MOST_MS)
+
+
+@bug_of(CaseRun.set_timer, "a timer for a date after 2038 is set for one before 1970")
+def timer_keeps32_bits_of_seconds(run: CaseRun, timer: TimerId, time: int) -> None:
+    CaseRun.set_timer(run, timer, time if time < MOST_SECONDS else time - 2 * MOST_SECONDS)
+
+
+@bug_of(CaseRun.refuses, "an event after 2038 is dropped as late")
+def events_after2038_dropped(run: CaseRun, event: Event) -> bool:
+    return event.event_time >= MOST_SECONDS or CaseRun.refuses(run, event)
+
+
+@bug_of(CaseRun.process, "a program is told 32 bits of the milliseconds of an event's time")
+def event_times_keep32_bits(run: CaseRun, event: Event) -> None:
+    CaseRun.process(run, replace(event, event_time=event.event_time % MOST_MS))

@@ -1,13 +1,9 @@
-"""Bugs of typed cells that hold dates and timestamps, and bugs that show at some dates alone: numbers of milliseconds
-or of seconds that need more than 32 bits."""
+"""Bugs of typed cells that hold dates and timestamps."""
 
-from dataclasses import replace
 from datetime import date, datetime, timedelta, timezone
 
-from conformance.engines.case_run import CaseRun, TimerId
-from conformance.engines.mutants.registry import bug_of, family, typed_bug
+from conformance.engines.mutants.registry import family, typed_bug
 from conformance.engines.mutants.typed.types import Changed
-from conformance.model.schedule import Event
 from conformance.model.types import EPOCH, Date, Timestamp, micros
 
 DAY, HOUR = timedelta(days=1), timedelta(hours=1)
@@ -64,26 +60,3 @@ stored("EarlyMomentsClipped", "a timestamp before 1970 is stored as 1970", lambd
 stored("MomentsKeep32Bits", "a timestamp keeps 32 bits of seconds", _32_bits_of_seconds, Timestamp)
 stored("MomentsKeep64BitsOfNanoseconds", "a timestamp keeps 64 bits of nanoseconds", _64_bits_of_nanoseconds, Timestamp)
 stored("SummerTimeAnHourOff", "a timestamp in summer time is stored an hour off", _an_hour_off, Timestamp)
-
-
-MOST_MS, MOST_SECONDS = 2**32, 2**31 * 1000
-
-
-@bug_of(CaseRun.set_timer, "a timer keeps 32 bits of its milliseconds")
-def timer_keeps32_bits_of_milliseconds(run: CaseRun, timer: TimerId, time: int) -> None:
-    CaseRun.set_timer(run, timer, time % MOST_MS)
-
-
-@bug_of(CaseRun.set_timer, "a timer for a date after 2038 is set for one before 1970")
-def timer_keeps32_bits_of_seconds(run: CaseRun, timer: TimerId, time: int) -> None:
-    CaseRun.set_timer(run, timer, time if time < MOST_SECONDS else time - 2 * MOST_SECONDS)
-
-
-@bug_of(CaseRun.refuses, "an event after 2038 is dropped as late")
-def events_after2038_dropped(run: CaseRun, event: Event) -> bool:
-    return event.event_time >= MOST_SECONDS or CaseRun.refuses(run, event)
-
-
-@bug_of(CaseRun.process, "a program is told 32 bits of the milliseconds of an event's time")
-def event_times_keep32_bits(run: CaseRun, event: Event) -> None:
-    CaseRun.process(run, replace(event, event_time=event.event_time % MOST_MS))
