@@ -81,7 +81,7 @@ def test_pytest_says_why_a_file_of_subjects_cannot_be_used(tmp_path):
 def test_a_subject_is_a_test_item(tmp_path):
     seeded = ROOT / "tests" / "engines" / "subjects" / "seeded_beam.py"
     (tmp_path / "subject_plays.py").write_text(seeded.read_text(encoding="utf-8"))
-    done = run_pytest(tmp_path, "--conformance", "--conformance-budget", "45s", "-k", "totals or without_its_key")
+    done = run_pytest(tmp_path, "--conformance", "--conformance-budget", "90s", "-k", "totals or without_its_key")
     assert "2 failed" in done.stdout, done.stdout + done.stderr
     # The question that is asked first in the time that there is.
     assert re.search(r"(?:order|batches|empty): .* give the same answer\.", done.stdout), done.stdout
