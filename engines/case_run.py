@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from conformance.engines.reference_cells import CELLS, EXPIRING, TYPED, CaseTimers
+from conformance.engines.reference_cells import CELLS, EXPIRING, TYPED
+from conformance.engines.reference_timers import CaseTimers
 from conformance.engines.succession import Succession
 from conformance.model.case import Case
 from conformance.model.engine import NotDriven

@@ -1,10 +1,10 @@
-"""The state cells and the timers of the reference. The cells keep copies: a program that changes an object that it has
-read or written changes no cell."""
+"""The state cells of the reference. They keep copies: a program that changes an object that it has read or written
+changes no cell."""
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any
 
-from conformance.model.program import Cell, Program, check_timer
+from conformance.model.program import Cell
 from conformance.model.types import Map as MapType
 from conformance.model.types import Type, shown
 from conformance.model.values import Json, canonical, copied
@@ -187,31 +187,3 @@ CELLS: Mapping[Cell, type[Value]] = {
     Cell.MAP: Map,
     Cell.COMBINING: Combining,
 }
-
-
-class Run(Protocol):
-    """What sets timers: each has a key, the start of a window, a name and a tag."""
-
-    program: Program
-    now: int
-
-    def set_timer(self, timer: tuple[str, int, str, str], time: int) -> None: ...
-    def clear_timer(self, timer: tuple[str, int, str, str]) -> None: ...
-
-
-class CaseTimers:
-    """The timers of one scope: of a key, and of the start of a window."""
-
-    def __init__(self, run: Run, scope: tuple[str, int]) -> None:
-        self._run, self._scope = run, scope
-
-    def set(self, name: str, time: int, tag: str = "") -> None:
-        check_timer(self._run.program.timers, name)
-        self._run.set_timer((*self._scope, name, tag), time)
-
-    def set_after(self, name: str, ms: int, tag: str = "") -> None:
-        self.set(name, self._run.now + ms, tag)
-
-    def clear(self, name: str, tag: str = "") -> None:
-        check_timer(self._run.program.timers, name)
-        self._run.clear_timer((*self._scope, name, tag))

@@ -2,34 +2,32 @@
 
 Failing cases are reduced in packs of another process, then run alone without the steps that they do not need. A case
 that fails alone is the witness. A case that does not fail alone runs beside fewer and fewer cases of its pack: the
-cases that it needs become the witness's neighbours. A flip is the single change to a witness after which the
-guarantee holds. A stored witness has failed alone already. If it did so on this
+cases that it needs become the witness's neighbours. A stored witness has failed alone already. If it did so on this
 same engine (``owed``), or if the run is brief, one more failure in a pack with others is enough.
 """
 
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from typing import Any
 
 from conformance.confirmation.alone import Alone, PackOf
 from conformance.confirmation.ended import MESSAGE
+from conformance.confirmation.flips import with_flips
 from conformance.confirmation.owed import Kind, Mode, Owed, owed_to_new, owed_to_stored
-from conformance.confirmation.reduction import RunCases, Target, reduce, single_changes, timeline_changes
+from conformance.confirmation.reduction import Target, reduce
 from conformance.confirmation.replay import FAILS, Replay, runs_here
 from conformance.confirmation.rerun import Rerun
 from conformance.confirmation.targets import Targets, Violation, kind_of
 from conformance.execution.host import EngineDown
 from conformance.judgement.cell import MatrixCell
-from conformance.judgement.evidence import ReferenceTraces, Runs, Unjudgeable, error_of, findings_against
+from conformance.judgement.evidence import ReferenceTraces, Runs, Unjudgeable, error_of
 from conformance.judgement.verdict import confirmed, unanswered_alone
 from conformance.model.case import Case
 from conformance.model.engine import EngineInfo, NotDriven
 from conformance.model.lateness import LatenessProfile
-from conformance.model.scenario import Guarantee, Scenario, programs_of
-from conformance.model.trace import Trace
-from conformance.results.witness import Flip, Witness
+from conformance.model.scenario import Scenario, programs_of
+from conformance.results.witness import Witness
 
 Outcome = Witness | Unjudgeable | NotDriven | EngineDown
 """The witness of a kind of failure, or the reason why its run alone gave nothing to judge."""
@@ -129,53 +127,3 @@ class Confirmer:
         self.witnesses[outcome.id] = outcome
         runs = runs_here(outcome, self._info)
         return confirmed(cell, outcome.id, outcome.message, *runs, neighbours=len(outcome.neighbours))
-
-
-def with_flips(found: list[tuple[Target, Witness]], run: RunCases, specified: ReferenceTraces) -> list[Witness]:
-    """The witnesses of some targets, each with a flip if one exists. A flip is the first single change to the case
-    after which the case tests the guarantee and keeps it. Without such a change, the flip is the first change after
-    which the case does not fail and the engine gives the same as the reference. A witness that has a flip or
-    neighbours, or that speaks of row counts, stays as it is."""
-    tried = [[] if _stays(t, witness) else list(single_changes(witness.case, t.program)) for t, witness in found]
-    unique = {case.id: case for changes in tried for _, case in changes}
-    traces = run(list(unique.values())) if unique else {}
-    flipped = []
-    for (target, witness), changes in zip(found, tried, strict=True):
-        if not _stays(target, witness):
-            flip = _flip(target.guarantee, witness, changes, traces, specified)
-            if flip is None:
-                changes = list(timeline_changes(witness.case, witness.seen, target.program.times))
-                flip = _flip(target.guarantee, witness, changes, run([case for _, case in changes]), specified)
-            witness = replace(witness, flip=flip)
-        flipped.append(witness)
-    return flipped
-
-
-def _stays(target: Target, witness: Witness) -> bool:
-    return bool(witness.flip or witness.neighbours or target.guarantee.accounting)
-
-
-def _flip(
-    guarantee: Guarantee,
-    witness: Witness,
-    tried: list[tuple[str, Case]],
-    traces: Mapping[str, Trace],
-    specified: ReferenceTraces,
-) -> Flip | None:
-    standing = [(words, case) for words, case in tried if case.id in traces and not _fails(guarantee, case, traces)]
-    expected = specified([case for _, case in standing])
-    for words, case in standing:
-        if findings_against(guarantee, case, traces[case.id])[0]:
-            return Flip(f"{words}: the claim stands", case.schedule)
-    for words, case in standing:
-        if traces[case.id] == expected[case.id] and witness.seen != witness.specified:
-            return Flip(f"{words}: what comes out is as expected", case.schedule)
-    return None
-
-
-def _fails(guarantee: Guarantee, case: Case, traces: Mapping[str, Trace]) -> bool:
-    """Whether a case speaks against a guarantee, or gives nothing to judge."""
-    try:
-        return bool(traces[case.id].error) or bool(findings_against(guarantee, case, traces[case.id])[1])
-    except Unjudgeable:
-        return True

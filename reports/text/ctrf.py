@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from conformance.judgement.cell import Folded, MatrixCell, Verdict
 from conformance.model.values import Json
 from conformance.reports.perturbations import lacks, told
-from conformance.reports.text.junit import per_case
+from conformance.reports.text.times import per_case
 from conformance.reports.words import claim, reason_of, replay_command, standing
 from conformance.results.report import Report
 from conformance.results.results import Results

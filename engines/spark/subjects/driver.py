@@ -19,7 +19,8 @@ from conformance.engines.failing import INJECTED
 from conformance.engines.spark.runtime import releases, running, session
 from conformance.engines.spark.subjects.facts import facts_of, goes_by_the_clock
 from conformance.engines.spark.subjects.files import write
-from conformance.engines.spark.subjects.progress import clocked_of, of_the_machine, operators_of, watermark_of
+from conformance.engines.spark.subjects.machine import of_the_machine
+from conformance.engines.spark.subjects.progress import clocked_of, operators_of, watermark_of
 from conformance.engines.spark.subjects.questions import CONNECT, QUESTIONS
 from conformance.engines.spark.subjects.sinks import ATTEMPT, SINKS, UNTRIED, retried, unchanged
 from conformance.model.engine import CannotRun, NotDriven

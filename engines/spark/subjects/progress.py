@@ -1,4 +1,4 @@
-"""What Spark's reports on the progress of a query say, and which errors are those of the machine that it runs on."""
+"""What Spark's reports on the progress of a query say."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -25,18 +25,3 @@ def clocked_of(operators: Sequence[Mapping[str, Any]]) -> bool:
 def operators_of(progress: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     """The operators that keep state, as the engine's last report of a query names them."""
     return tuple(operator["operatorName"] for operator in progress[-1]["stateOperators"]) if progress else ()
-
-
-WORDS = (
-    "Python worker failed to connect back",
-    "the client of Spark Connect ended with code -",  # by a signal
-    "java.lang.OutOfMemoryError",
-    "No space left on device",
-    "Cannot allocate memory",
-    "Too many open files",
-)
-
-
-def of_the_machine(error: str) -> bool:
-    """Whether an error, as a line tells it, is one of the machine."""
-    return any(words in error for words in WORDS)
