@@ -3,7 +3,6 @@
 from collections import Counter
 from dataclasses import replace
 
-import pytest
 from drawn import SEED, all_cases, cases_of
 
 from conformance import testing
@@ -16,14 +15,6 @@ from conformance.plugins.registry import load_scenarios
 from conformance.testing import CALLS, FAILS, STATE, TIMERS, T, calls_case, traces_of  # noqa: F401
 
 SCENARIOS = load_scenarios()
-
-
-def quick(names, among):
-    """Parameters of a test: ``among``, of which all but ``names`` are marked ``slow``. What they share, the quick ones
-    show."""
-    return [name if name in names else pytest.param(name, marks=pytest.mark.slow) for name in among]
-
-
 PROGRAMS = programs_of(SCENARIOS)
 COUNTED = Case(
     "per-key-counting",

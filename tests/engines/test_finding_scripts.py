@@ -2,6 +2,7 @@
 
 import check_findings
 import pytest
+from marks import quick
 
 from conformance.model.engine import CannotRun
 
@@ -18,9 +19,7 @@ QUICK = {
 RUNS = {check_findings.name_of(*run): run for run in check_findings.runs()}
 
 
-@pytest.mark.parametrize(
-    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in RUNS]
-)
+@pytest.mark.parametrize("name", quick(QUICK, RUNS))
 def test_a_finding_is_still_so(name):
     try:
         now = check_findings.said(*RUNS[name])

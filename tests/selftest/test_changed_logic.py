@@ -4,6 +4,7 @@ is found out."""
 import pytest
 from changed_logic import changed_programs
 from drawn import suite_of
+from marks import quick
 
 from conformance.execution.packing import packs_of
 from conformance.judgement.batches import evidences
@@ -36,9 +37,7 @@ DONE_BY_OPERATORS = sorted(
 QUICK = ("sliding-windows/windows", "windowed-counting/revised", "windowed-counting/windows")
 
 
-@pytest.mark.parametrize(
-    "ref", [ref if ref in QUICK else pytest.param(ref, marks=pytest.mark.slow) for ref in DONE_BY_OPERATORS]
-)
+@pytest.mark.parametrize("ref", quick(QUICK, DONE_BY_OPERATORS))
 def test_a_change_that_shows_breaks_a_guarantee(ref):
     scenario = next(scenario for scenario in load_scenarios() if ref.startswith(f"{scenario.id}/"))
     name = ref.partition("/")[2]

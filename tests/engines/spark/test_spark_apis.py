@@ -8,7 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from common import AROUND_THE_WATERMARK, COUNTED, PROGRAMS, beside, drawn, quick, run, specified
+from common import AROUND_THE_WATERMARK, COUNTED, PROGRAMS, beside, drawn, run, specified
+from marks import quick
 
 from conformance.model.case import Case
 from conformance.model.feature import Feature

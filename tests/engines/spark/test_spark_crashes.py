@@ -3,7 +3,8 @@
 from dataclasses import replace
 
 import pytest
-from common import PROGRAMS, quick, specified
+from common import PROGRAMS, specified
+from marks import quick
 
 from conformance.engines.spark.checkpoint import crashes
 from conformance.engines.spark.plans.settings import OTHER_STORES
