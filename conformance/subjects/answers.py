@@ -34,7 +34,8 @@ class Ran:
 
     Attributes:
         outputs: number of a micro-batch -> the rows that it put out.
-        dropped: the rows that the engine counted as late; None where it counts none.
+        dropped: the rows that the engine counted as late, or that are known to be late where it must drop them; None
+            where nothing counts them.
         stored: the rows that its state has at the end; None where it does not tell.
         stateful: an operator keeps state.
         error: what the run failed with, "" if it ran to its end.

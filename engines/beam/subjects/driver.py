@@ -165,18 +165,12 @@ class BeamSubjects:
     def _expiring(self, subject: Subject, given: Given, passed: int) -> Sequence[Mapping[str, Any]]:
         """How the late rows of a run come to the first transforms that must drop them: a row for each of them; none if
         one may be in time."""
-        late_ones = {
-            of: [
-                row
-                for batch in given
-                for row in batch.get(of, ())
-                if _timed(subject, of, row).timestamp < passed / 1_000
-            ]
-            for of in subject.inputs
-        }
-        rows = self._taken(subject, [late_ones], PLAIN, observed=True).rows
-        there = all(any(batch.get(of) for batch in given) for of in subject.inputs)
-        return rows if there and all(row["expires"] < passed for row in rows) else ()
+        rows = {of: [row for batch in given for row in batch.get(of, ())] for of in subject.inputs}
+        if not all(rows.values()):
+            return ()
+        behind = {of: [row for row in rows[of] if _timed(subject, of, row).timestamp < passed / 1_000] for of in rows}
+        found = self._taken(subject, [behind], PLAIN, observed=True).rows
+        return found if all(row["expires"] < passed for row in found) else ()
 
     def _taken(self, subject: Subject, given: Given, setup: Setup, observed: bool = False) -> Any:
         """What a run puts out; or, if ``observed``, what comes to the first transforms that must drop late rows."""

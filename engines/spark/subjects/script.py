@@ -10,7 +10,7 @@ from pprint import pformat
 from typing import TYPE_CHECKING
 
 from conformance.engines.scripts import path_from, words_of
-from conformance.engines.spark.subjects.sinks import SINKS, retried, unchanged
+from conformance.engines.spark.subjects.sinks import ATTEMPT, SINKS, retried, unchanged
 from conformance.subjects.rows import Delivery, rows_in, written
 from conformance.subjects.scripts import in_a_script
 from conformance.subjects.setup import PLAIN
@@ -181,7 +181,7 @@ def run(
 def lines(rows, moved):
     rows = [row for row in rows if row.get(KEY) not in CLOSING]
     rows = [{{name: back(value, moved, {first}, {last_time}, KNOWN) for name, value in row.items()}} for row in rows]
-    rows = [{{name: value for name, value in row.items() if name not in IGNORED + [" attempt"]}} for row in rows]
+    rows = [{{name: value for name, value in row.items() if name not in IGNORED}} for row in rows]
     return sorted(", ".join(f"{{name}}={{value}}" for name, value in row.items()) for row in rows)
 
 
@@ -266,8 +266,10 @@ def script(
     before = subject.previous
     beside = {"restarts": pair.plain.setup.restarts, "begun": setup.begun}
     compared, differ, fails, yes, no = JUDGED[pair.about]
+    words = words_of(subject, pair, title, file, out, version)
+    words["ignored"] += [ATTEMPT] * setup.retries
     return TEMPLATE.format(
-        **words_of(subject, pair, title, file, out, version),
+        **words,
         fails=fails,
         compared=compared,
         differ=differ,
