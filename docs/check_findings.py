@@ -13,14 +13,17 @@ import json
 import re
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from conformance.engines.beam.runners import prism_binary
+from conformance.execution.environments import python_in
 from conformance.model.engine import CannotRun
 from conformance.model.values import digest
+from conformance.subjects.processes.releases import release
 
 HERE = Path(__file__).parent
 SAID = HERE / "findings" / "said.json"
@@ -46,9 +49,11 @@ ARGUMENTS = {
     "prism_state_gone_at_window_end": [[PRISM], ["direct"]],
     "prism_timers_of_one_instant": [[PRISM]],
     "prism_waits_for_the_watermark": [[PRISM]],
+    "spark_binary_keys_in_group_state": [["pyspark==4.0.5"], ["pyspark==4.1.4"]],
     "spark_state_misfits": [[], ["tester"]],
 }
-"""Script -> the lists of arguments that it is run with; the others have none."""
+"""Script -> the lists of arguments that it is run with; the others have none. A release is none of the script's: it is
+run there, in an environment that is built when it is missing."""
 
 ERROR = re.compile(r"^(?:\w+\.)*(\w+(?:Error|Exception)): ", re.MULTILINE)
 """How a line begins that names an error."""
@@ -84,15 +89,21 @@ def said(script: str, arguments: list[str]) -> Said:
     """What a script says now."""
     path = scripts()[script]
     text = path.read_text(encoding="utf-8")
-    given = [f"{PRISM}={prism_binary.obtain()}" if argument == PRISM else argument for argument in arguments]
-    command = [sys.executable, str(path), *given]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    asked = [release(argument) for argument in arguments if "==" in argument]
+    of = asked[0] if asked else None
+    given = [argument for argument in arguments if "==" not in argument]
+    given = [f"{PRISM}={prism_binary.obtain()}" if argument == PRISM else argument for argument in given]
+    with tempfile.TemporaryDirectory() as folder:
+        python, environment = python_in(Path(folder), of)
+        command = [python, str(path), *given]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, env=environment)
     imported = {
         PACKAGES[name] for name in re.findall(r"^\s*(?:from|import) (\w+)", text, re.MULTILINE) if name in PACKAGES
     }
+    there = {of.package: of.version} if of else {}
     return {
         "script": digest(text),
-        "versions": {package: version(package) for package in sorted(imported)},
+        "versions": {package: there.get(package) or version(package) for package in sorted(imported)},
         "lines": [re.sub(r" at 0x[0-9a-f]+", "", line) for line in done.stdout.splitlines()],
         "failed": done.returncode != 0,
         "errors": sorted(set(ERROR.findall(done.stderr))) if done.returncode else [],

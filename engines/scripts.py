@@ -1,32 +1,36 @@
-"""The words that the scripts of every framework have in the place of names."""
+"""What the scripts of every framework say."""
 
 import os
 from pathlib import Path
-from typing import Any
+from pprint import pformat
 
 from conformance.subjects.questions import FIRST, LAST, Pair
-from conformance.subjects.scripts import moving_back
+from conformance.subjects.rows import Delivery, written
 from conformance.subjects.subject import Subject
 
 
 def path_from(out: Path, file: Path) -> str:
-    """The path of a file, or of a folder, from the folder of a script."""
+    """The path of a file from the folder of a script."""
     return os.path.relpath(file.resolve(), out.resolve().parent)
 
 
-def words_of(subject: Subject, pair: Pair, title: str, file: Path, out: Path, version: str) -> dict[str, Any]:
-    """What stands in the place of names in a script ``out`` about the function of a file, whatever the framework."""
+def values_of(subject: Subject, pair: Pair, file: Path, out: Path, what: str, *, nulls: bool) -> dict[str, str]:
+    """The source of what the names stand for that the templates of all frameworks have, in a script ``out`` about the
+    function of a file; ``what``: what the second run has that the first has not. ``nulls``: a row has its nulls."""
+
+    def batches(delivery: Delivery) -> str:
+        rows = [[(row.input, written(subject, row)) for row in batch] for batch in delivery]
+        if not nulls:
+            rows = [[(of, {k: v for k, v in row.items() if v is not None}) for of, row in batch] for batch in rows]
+        return pformat(rows, width=110, sort_dicts=False)
+
     return {
-        "title": title,
-        "file": out.name,
-        "version": version,
-        "folder": path_from(out, file.parent),
-        "module": file.stem,
-        "path": path_from(out, file),
-        "name": subject.name,
-        "ignored": list(subject.output.ignored),
-        "back": moving_back(),
-        "moved": pair.varied.moved,
-        "first": FIRST,
-        "last_time": LAST,
+        "FILE": repr(path_from(out, file)),
+        "NAME": repr(subject.name),
+        "IGNORED": repr(list(subject.output.ignored)),
+        "PLAIN": batches(pair.plain.delivery),
+        "WHAT": repr(what),
+        "VARIED": batches(pair.varied.delivery),
+        "MOVED": repr(pair.varied.moved),
+        "BETWEEN": repr((FIRST, LAST)),
     }

@@ -1,13 +1,18 @@
-"""What the scripts of all frameworks have in common, written into each of them as it stands here."""
+"""Scripts that show a violation without this project: templates, which are modules, and functions that stand in them as
+they stand here."""
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime, timedelta
 from inspect import getsource
+from pathlib import Path
 from typing import Any
 
 UNITS_OF_A_MILLISECOND = (1 / 86_400_000, 1 / 3_600_000, 1 / 60_000, 1 / 1_000, 1, 1_000)
 """Days, hours, minutes, seconds, milliseconds and microseconds."""
+
+KNOWN: set[str] = set()
+"""In a script: values of the run without other times."""
 
 
 def earlier_dates(text: str, ms: int) -> str:
@@ -61,5 +66,30 @@ def in_a_script(function: Callable[..., Any]) -> str:
 
 def moving_back() -> str:
     """The source of ``back``, and KNOWN, the values that it knows."""
-    units = f"{UNITS_OF_A_MILLISECOND = }\n\n\n"
-    return units + in_a_script(earlier_dates) + in_a_script(back) + "KNOWN = set()\n\n"
+    names = f"from datetime import date, datetime, timedelta\n\n{UNITS_OF_A_MILLISECOND = }\nKNOWN = set()\n\n\n"
+    return names + in_a_script(earlier_dates) + in_a_script(back)
+
+
+def filled(
+    template: Path, title: str, values: Mapping[str, str], setup: str, functions: Iterable[Callable[..., Any]] = ()
+) -> str:
+    """The text of a script: a template with a docstring of its own, with ``values``, the source of what its names
+    stand for, with SETUP, and with ``functions`` that SETUP may name. What the template imports from here stands in
+    it."""
+    text = template.read_text(encoding="utf-8")
+    lines, top = text.splitlines(keepends=True), ast.parse(text).body
+    written = {**values, "SETUP": "".join(map(in_a_script, functions)) + f"SETUP = {setup}"}
+    for node in reversed(top):
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id in written:
+            name = node.targets[0].id
+            put = written.pop(name) if name == "SETUP" else f"{name} = {written.pop(name)}"
+        elif isinstance(node, ast.ImportFrom) and node.module == __name__:
+            put = moving_back()
+        elif node is top[0]:
+            put = f'"""{title}\n"""'
+        else:
+            continue
+        assert node.end_lineno is not None
+        lines[node.lineno - 1 : node.end_lineno] = [put + "\n"]
+    assert not written, written
+    return "".join(line.replace("  # noqa: E402", "").replace("  # noqa: B006", "") for line in lines)

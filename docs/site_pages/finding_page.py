@@ -77,11 +77,13 @@ def shown_by(findings: Iterable[Finding], measured: Measured, advice: Sequence[A
 
 
 def _printed(script: str, said: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """What each recorded run of a script printed."""
+    """What each recorded run of a script printed. A release that it ran with is no argument of the script."""
     name = Path(script).stem
     return [
         {
-            "command": " ".join(["python", f"docs/{script}", *run.split()[1:]]).replace(PRISM, f"{PRISM}=BINARY"),
+            "command": " ".join(
+                ["python", f"docs/{script}", *(part for part in run.split()[1:] if "==" not in part)]
+            ).replace(PRISM, f"{PRISM}=BINARY"),
             "versions": " and ".join(f"{package} {version}" for package, version in was["versions"].items()),
             "lines": Markup("\n".join(was["lines"][:LINES])),
             "more": max(0, len(was["lines"]) - LINES),

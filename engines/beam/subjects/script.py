@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from pprint import pformat
 from typing import TYPE_CHECKING
 
-from conformance.engines.scripts import words_of
-from conformance.subjects.rows import Delivery, written
-from conformance.subjects.scripts import in_a_script
+from conformance.engines.scripts import values_of
+from conformance.subjects.scripts import filled
 
 if TYPE_CHECKING:
     from conformance.subjects.questions import Pair
@@ -16,199 +14,7 @@ if TYPE_CHECKING:
 
 FNAPI, PRISM = "FnApiRunner", "PrismRunner"
 
-TEMPLATE = '''"""{title}
-
-Run it: python {file}
-It exits with 1 while the two answers differ. Seen on {version}.
-On Prism, an option such as --prism_location=PATH names its binary; otherwise Beam downloads it.
-"""
-
-import importlib.util
-import sys
-import time
-from collections.abc import Iterable
-from datetime import date, datetime, timedelta
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parent / {folder!r}))
-
-import apache_beam as beam
-from apache_beam.options.pipeline_options import PipelineOptions
-from apache_beam.testing.test_stream import TestStream
-from apache_beam.transforms.window import IntervalWindow, TimestampedValue
-from apache_beam.utils.timestamp import Timestamp
-
-# By its path: the name of a file need not be one of Python's.
-spec = importlib.util.spec_from_file_location({module!r}, Path(__file__).resolve().parent / {path!r})
-module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(module)
-{name} = module.{name}
-
-INPUTS, MOMENTS, TIMES = {inputs}, {moments}, {times}
-DELAY = {delay}
-"""How many seconds the watermark stays behind; None: it moves at the end alone."""
-
-CLOCK = {clock}
-"""Whether timers in processing time are to fire, at the end."""
-
-KEY = {key!r}
-"""What the key of a pair is called."""
-
-LAST = {last}
-"""The columns that tell one answer from another, where only the last one counts; none where all of them do."""
-
-IGNORED = {ignored}
-"""Columns that are not compared."""
-
-PLAIN = {plain}
-"""The elements of each bundle."""
-
-VARIED = {varied}
-
-taken = []
-
-
-class Take(beam.DoFn):
-    def __init__(self, output):
-        self.output = output
-
-    def process(self, element, window=beam.DoFn.WindowParam):
-        row = dict(columns(element), output=self.output, window=plain(window))
-        # Beam copies what a script defines; all of these runners run it in this process.
-        sys.modules["__main__"].taken.append(row)
-
-
-def columns(element):
-    read = {name}.options.get("output")
-    element = read(element) if read else element
-    if hasattr(element, "_asdict"):
-        element = element._asdict()
-    if isinstance(element, dict):
-        return {{name: plain(value) for name, value in element.items()}}
-    if isinstance(element, tuple) and len(element) == 2:
-        return {{KEY: plain(element[0]), "value": plain(element[1])}}
-    return {{"value": plain(element)}}
-
-
-def plain(value):
-    """A value that shows what is in it."""
-    if isinstance(value, Timestamp):
-        try:
-            return value.to_utc_datetime()
-        except OverflowError:  # the end of all time
-            return str(value)
-    if isinstance(value, IntervalWindow):
-        return {{"start": plain(value.start), "end": plain(value.end)}}
-    if isinstance(value, TimestampedValue):
-        return {{"value": plain(value.value), "time": plain(value.timestamp)}}
-    if isinstance(value, dict):
-        return {{key: plain(each) for key, each in value.items()}}
-    if isinstance(value, (set, frozenset)):
-        return sorted(map(plain, value), key=repr)
-    if isinstance(value, Iterable) and not isinstance(value, (str, bytes)):
-        return [plain(each) for each in value]
-    return value
-
-
-{unchanged}{back}
-def lines(rows, moved):
-    rows = [{{name: value for name, value in row.items() if name not in IGNORED}} for row in rows]
-    rows = [{{name: back(value, moved, {first}, {last_time}, KNOWN) for name, value in row.items()}} for row in rows]
-    return sorted(", ".join(f"{{name}}={{value}}" for name, value in row.items()) for row in rows)
-
-
-def moment(text):
-    return datetime.fromisoformat(text.replace("Z", "+00:00"))
-
-
-def timed(of, row):
-    at = row[TIMES[of]] if TIMES[of] else 0
-    return TimestampedValue((of, row), at / 1_000 if isinstance(at, int) else moment(at).timestamp())
-
-
-def element(pair):
-    of, row = pair
-    values = {{name: moment(value) if name in MOMENTS[of] and value else value for name, value in row.items()}}
-    return {name}.options.get("element", lambda row: row)(values)
-
-
-def rows(pipeline, batches, bounded, tagged):
-    """The rows of each input. One TestStream has those of all: a runner mixes what several have."""
-    found = [{{of: [timed(*pair) for pair in batch if pair[0] == of] for of in INPUTS}} for batch in batches]
-    if bounded:
-        mine = {{of: [(each.value, each.timestamp) for batch in found for each in batch[of]] for of in INPUTS}}
-        created = {{of: pipeline | f"rows {{of}}" >> beam.Create(pairs, reshuffle=False) for of, pairs in mine.items()}}
-        return {{of: pairs | f"at {{of}}" >> beam.MapTuple(TimestampedValue) for of, pairs in created.items()}}
-    tags = {{of: of if tagged and of else None for of in INPUTS}}
-    stream = TestStream(output_tags=set(filter(None, tags.values())))
-    there = {{of for batch in found for of in INPUTS if batch[of]}}
-    latest, reached = {{}}, dict.fromkeys(tags.values())
-    for batch in found:
-        for of, tag in tags.items():
-            if batch[of] or not any(batch.values()):
-                stream = stream.add_elements(batch[of], tag)
-            if times := [each.timestamp for each in batch[of]]:
-                latest[of] = max([latest.get(of, times[0]), *times])
-            behind = [of] if tag else there
-            if DELAY is None or not behind or not set(behind) <= set(latest):
-                continue
-            watermark = min(latest[each] for each in behind) - DELAY
-            if reached[tag] is None or watermark > reached[tag]:
-                stream, reached[tag] = stream.advance_watermark_to(watermark, tag), watermark
-    if CLOCK:
-        stream = stream.advance_processing_time(int(time.time()) + 3_600)
-    for tag in reached:
-        stream = stream.advance_watermark_to_infinity(tag)
-    made = pipeline | "rows" >> stream
-    if isinstance(made, dict):
-        return made
-    return {{of: made | f"rows {{of}}" >> beam.Filter(lambda pair, of: pair[0] == of, of) for of in INPUTS}}
-
-
-def run(batches, where="", bounded=False, through=False):
-    taken.clear()
-    from apache_beam.runners.direct.direct_runner import BundleBasedDirectRunner
-    from apache_beam.runners.portability.fn_api_runner.fn_runner import FnApiRunner
-    from apache_beam.runners.portability.prism_runner import PrismRunner
-
-    runner = {{"": BundleBasedDirectRunner, "{fnapi}": FnApiRunner, "{prism}": PrismRunner}}[where]()
-    options = [] if bounded else ["--streaming"]
-    options += ["--environment_type=LOOPBACK", *sys.argv[1:]] if where == "{prism}" else []
-    pipeline = beam.Pipeline(runner=runner, options=PipelineOptions(options))
-    windowing = {name}.options.get("windowing")
-    inputs = {{}}
-    for of, mine in rows(pipeline, batches, bounded, where != "{prism}").items():
-        inputs[of] = mine | f"element {{of}}" >> beam.Map(element)
-        inputs[of] = unchanged(inputs[of], of) if through else inputs[of]
-        if windowing is not None:
-            into = windowing if isinstance(windowing, beam.PTransform) else beam.WindowInto(windowing)
-            inputs[of] = inputs[of] | f"windows {{of}}" >> into
-    made = {name}(*inputs.values()) if "" in inputs else {name}(**inputs)
-    if isinstance(made, beam.pvalue.DoOutputsTuple):
-        main_output = {{made._main_tag or {main!r}: made[made._main_tag]}}
-        made = {{**main_output, **{{tag: made[tag] for tag in made._tags}}}}
-    for output, elements in (made if isinstance(made, dict) else {{"": made}}).items():
-        elements | f"take {{output}}" >> beam.ParDo(Take(output))
-    pipeline.run().wait_until_finish()
-    last = {{repr([row.get(name) for name in LAST]): row for row in taken}}
-    return list(last.values() if LAST else taken)
-
-
-def main():
-    answers = []
-    for what, batches, setup, moved in (("plain", PLAIN, {{}}, 0), ({what!r}, VARIED, {setup}, {moved})):
-        answers.append(lines(run(batches, **setup), moved))
-        print(f"{{what}}:")
-        for line in answers[-1]:
-            print(f"    {{line}}")
-    differ = answers[0] != answers[1]
-    print("THE ANSWERS DIFFER" if differ else "the answers are the same")
-    return 1 if differ else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
-'''
+TEMPLATE = Path(__file__).with_name("script_template.py")
 
 
 def script(subject: Subject, pair: Pair, title: str, file: Path, out: Path, seen: tuple[str, bool]) -> str:
@@ -221,33 +27,30 @@ def script(subject: Subject, pair: Pair, title: str, file: Path, out: Path, seen
 
     version, clock = seen
     setup = pair.varied.setup
-    told = {name: value for name in ("where", "bounded", "through") if (value := getattr(setup, name))}
+    told = {name: repr(value) for name in ("where", "bounded") if (value := getattr(setup, name))}
+    told |= {"through": unchanged.__name__} if setup.through else {}
     what = setup.where or ("bounded input" if setup.bounded else "delivered otherwise")
     what = "behind transforms that change nothing" if setup.through else what
     what = "with rows whose windows have expired" if setup.passed else what
-    return TEMPLATE.format(
-        **words_of(subject, pair, title, file, out, version),
-        inputs=list(subject.inputs),
-        moments={
-            of: [column.name for column in each.columns if isinstance(column.type, Timestamp)]
-            for of, each in subject.inputs.items()
-        },
-        times={of: each.time for of, each in subject.inputs.items()},
-        last=list(subject.output.key or output_key(subject)) if subject.output.mode == "update" else [],
-        key=key_of_pairs(subject),
-        unchanged=in_a_script(unchanged) if setup.through else "",
-        clock=clock,
-        main=MAIN,
-        delay=None if subject.delay is None else subject.delay / 1_000,
-        plain=_batches(subject, pair.plain.delivery),
-        varied=_batches(subject, pair.varied.delivery),
-        fnapi=FNAPI,
-        prism=PRISM,
-        what=what,
-        setup=told,
-    )
+    moments = {
+        of: [column.name for column in each.columns if isinstance(column.type, Timestamp)]
+        for of, each in subject.inputs.items()
+    }
+    last = subject.output.key or output_key(subject)
+    values = values_of(subject, pair, file, out, what, nulls=True) | {
+        "INPUTS": repr(list(subject.inputs)),
+        "MOMENTS": repr(moments),
+        "TIMES": repr({of: each.time for of, each in subject.inputs.items()}),
+        "DELAY": repr(None if subject.delay is None else subject.delay / 1_000),
+        "CLOCK": repr(clock),
+        "KEY": repr(key_of_pairs(subject)),
+        "MAIN": repr(MAIN),
+        "LAST": repr(list(last) if subject.output.mode == "update" else []),
+    }
+    title = f"""{title}
 
-
-def _batches(subject: Subject, delivery: Delivery) -> str:
-    rows = [[(row.input, written(subject, row)) for row in batch] for batch in delivery]
-    return pformat(rows, width=110, sort_dicts=False)
+Run it: python {out.name}
+It exits with 1 while the two answers differ. Seen on {version}.
+On Prism, an option such as --prism_location=PATH names its binary; otherwise Beam downloads it."""
+    spelled = "{" + ", ".join(f"{name!r}: {value}" for name, value in told.items()) + "}"
+    return filled(TEMPLATE, title, values, spelled, [unchanged] * setup.through)

@@ -43,10 +43,10 @@ def test_a_script_has_what_the_sink_does(tmp_path, sink):
     varied = Run(RUN.delivery, Setup(sink=sink))
     text = script_of(varied, tmp_path)
     assert f"def {SINKS[sink].__name__}(frame):" in text
-    assert f"SETUP = {{'sink': {SINKS[sink].__name__}}}" in text
-    assert f"The same rows, where this is said of them: {sink}" in text
+    assert f"SETUP = Setup(sink={SINKS[sink].__name__})" in text
+    assert f"WHAT = {sink!r}" in text
     both = script_of(Run(RUN.delivery, Setup(sink=sink, retries=True)), tmp_path)
-    assert f"SETUP = {{'sink': lambda frame: {SINKS[sink].__name__}(retried(frame))}}" in both
+    assert f"SETUP = Setup(sink=lambda frame: {SINKS[sink].__name__}(retried(frame)))" in both
 
 
 def script_of(varied, folder):
@@ -58,12 +58,12 @@ def script_of(varied, folder):
 def test_a_script_has_tasks_that_are_tried_again_and_a_query_that_goes_on(tmp_path):
     text = script_of(Run(RUN.delivery, Setup(retries=True)), tmp_path)
     assert "def retried(frame):" in text
-    assert "SETUP = {'sink': retried}" in text
+    assert "SETUP = Setup(sink=retried)" in text
     both = Setup(retries=True).beside(Setup(goes_on=True))
     assert both == Setup(retries=True, goes_on=True)
     assert both.of_settings
     assert not both.beside(Setup(passed=1)).of_settings
-    assert "SETUP = {'goes_on': True}" in script_of(Run(RUN.delivery, Setup(goes_on=True)), tmp_path)
+    assert "SETUP = Setup(goes_on=True)" in script_of(Run(RUN.delivery, Setup(goes_on=True)), tmp_path)
 
 
 def test_tasks_are_tried_again_with_the_users_own_settings():
@@ -133,7 +133,7 @@ def test_a_query_that_is_started_for_each_micro_batch_has_a_file_of_rows_alone(t
     ]
     text = SparkSubjects().script(both, pair, "title", Path("mine.py"), tmp_path / "script.py")
     ast.parse(text)
-    assert "SETUP = {'restarts': (1,), 'sparse': True}" in text
+    assert "SETUP = Setup(restarts=(1,), sparse=True)" in text
 
 
 @pytest.mark.parametrize(("begun", "refused"), [(0, True), (1, False)])
