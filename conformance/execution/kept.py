@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
-from pyarrow import feather
 
 from conformance.execution.environments import cache_folder
 from conformance.model.runs import Pack, PackRun
@@ -79,7 +78,7 @@ class Kept:
         """The kept answer to a pack."""
 
         def read(content: bytes) -> Answer:
-            table = feather.read_table(pa.BufferReader(content))
+            table = tables.unpacked(content)
             return Answer(tables.pack_run_of(table, pack), table.schema.metadata[ABOUT].decode())
 
         found: Answer | None = self._read(f"{name}.arrow", read)
@@ -88,10 +87,8 @@ class Kept:
     def keep(self, name: str, pack: Pack, run: PackRun) -> None:
         """Keeps an answer that an engine has just given."""
         table = tables.pack_run_table(pack, run)
-        out = pa.BufferOutputStream()
         metadata = {**(table.schema.metadata or {}), ABOUT: now().encode()}
-        feather.write_feather(table.replace_schema_metadata(metadata), out, compression="zstd")
-        self._write(f"{name}.arrow", out.getvalue().to_pybytes())
+        self._write(f"{name}.arrow", tables.packed(table.replace_schema_metadata(metadata), "zstd"))
 
     def data(self, name: str) -> Json | None:
         """Kept JSON, None if there is none."""

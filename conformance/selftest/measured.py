@@ -6,6 +6,7 @@ A mutant counts as caught if a case speaks against a guarantee. Nothing runs alo
 from collections.abc import Callable, Iterable
 
 from conformance.model.scenario import Scenario
+from conformance.plugins.registry import load_engine
 from conformance.run.drawing import batches, drawing_here
 from conformance.run.processes import answers, workers
 from conformance.selftest.bench import Bench, Found
@@ -22,7 +23,9 @@ def powers_of(
 ) -> list[Power]:
     """The power of a run on each of the engines with these options: every mutant runs on the suite of that engine, in
     so many processes side by side."""
-    scenarios, mutants, powers = list(scenarios), list(mutants), list[Power]()
+    names, scenarios, mutants, powers = list(names), list(scenarios), list(mutants), list[Power]()
+    for name in names:  # an unknown one is said before any case is drawn
+        load_engine(name)
     with workers(drawing_here(scenarios), processes) as draw:
         drawn = list(batches(scenarios, asked.wanted, asked.seed, draw))
     for name in names:

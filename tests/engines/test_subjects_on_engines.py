@@ -85,6 +85,7 @@ def test_a_windowed_count_holds_on_spark(spark_subjects):
     assert found["order"].rows > 24
 
 
+@pytest.mark.slow
 def test_a_first_that_depends_on_the_order_is_found_and_its_script_shows_it(spark_subjects, tmp_path):
     driver, _ = spark_subjects
     entry_pages = loaded(EXAMPLES / "my_query.py")[0]["entry_pages"]
@@ -94,12 +95,13 @@ def test_a_first_that_depends_on_the_order_is_found_and_its_script_shows_it(spar
     shown(driver, entry_pages, failing["order"], EXAMPLES / "my_query.py", tmp_path)
 
 
-def test_a_filter_by_the_clock_is_found_on_spark(spark_subjects):
+def test_a_filter_by_the_clock_is_found_on_spark_and_its_script_shows_it(spark_subjects, tmp_path):
     driver, there = spark_subjects
     found, failing, _ = asked(driver, there["recent"], "time", "order")
     assert found["time"].verdict is Verdict.VIOLATED
     assert found["order"].why == "no case has an answer: nothing was compared"
     assert len(data(failing["time"][0])) == 1
+    shown(driver, there["recent"], failing["time"], HERE / "subjects" / "seeded_spark.py", tmp_path)
 
 
 def test_a_query_runs_through_spark_connect_and_may_answer_otherwise_there(spark_subjects):
@@ -117,14 +119,19 @@ def test_a_query_runs_through_spark_connect_and_may_answer_otherwise_there(spark
     assert [row["count"] for rows in connected.outputs.values() for row in rows] == [3], "it goes on from the state"
 
 
-def test_rows_may_be_computed_again_for_a_sink_or_a_second_attempt_on_spark(spark_subjects):
-    driver, there = spark_subjects
+def test_a_windowed_count_may_be_computed_again_on_spark(spark_subjects):
+    driver, _ = spark_subjects
     visits = loaded(EXAMPLES / "my_query.py")[0]["visits"]
     found, _, _ = asked(driver, visits, "sink", "retry", "trigger")
     assert {question: finding.verdict for question, finding in found.items()} == dict.fromkeys(found, Verdict.HOLDS)
     assert found["retry"].rows
-    found, _, _ = asked(driver, there["computed_once"], "sink", "retry")
-    assert {question: finding.verdict for question, finding in found.items()} == dict.fromkeys(found, Verdict.VIOLATED)
+
+
+@pytest.mark.parametrize("question", ["retry", pytest.param("sink", marks=pytest.mark.slow)])
+def test_what_is_computed_once_is_found_on_spark(spark_subjects, question):
+    driver, there = spark_subjects
+    found, _, _ = asked(driver, there["computed_once"], question)
+    assert found[question].verdict is Verdict.VIOLATED
 
 
 def test_a_query_is_started_for_each_micro_batch_on_spark(spark_subjects):
@@ -135,7 +142,7 @@ def test_a_query_is_started_for_each_micro_batch_on_spark(spark_subjects):
     assert found["scheduled"].rows
 
 
-@pytest.mark.parametrize("rows", [0, 2])
+@pytest.mark.parametrize("rows", [0, pytest.param(2, marks=pytest.mark.slow)])
 def test_a_port_to_beam_answers_alike_but_for_sessions_that_touch(spark_subjects, beam_subjects, rows):
     if rows:
         found = loaded(EXAMPLES / "my_sessions.py")[0]
@@ -151,6 +158,7 @@ def test_a_port_to_beam_answers_alike_but_for_sessions_that_touch(spark_subjects
     assert max(apart, default=0) - min(apart, default=0) == (5 * 60_000 if rows else 0)
 
 
+@pytest.mark.slow
 def test_state_in_an_attribute_is_found_on_spark(spark_subjects):
     driver, there = spark_subjects
     found, failing, report = asked(driver, there["numbered"], "batches")
@@ -220,6 +228,7 @@ def test_prism_cuts_the_sessions_of_a_users_pipeline(beam_subjects, prism):
     assert len(data(failing["prism"][0])) <= 4
 
 
+@pytest.mark.slow
 def test_a_batch_that_is_not_full_is_lost_before_a_grouping(beam_subjects):
     """On the bundle-based DirectRunner (Beam 2.77.0), as docs/examples/subjects_beam.py says."""
     driver, _ = beam_subjects

@@ -84,6 +84,16 @@ MUTANTS = {
 WAYS = tomllib.loads((Path(__file__).parent / "ways.toml").read_text(encoding="utf-8"))
 """Claim -> a way in which its sentence is false -> a mutant of which it is false in that way."""
 
+FEW = {"dedup-within-watermark", "late-data", "state-ttl", "windowed-counting"}
+"""Scenarios whose claims the quick tests contradict: the cases and mutants of all take minutes."""
+
+
+def marked(claim, *more):
+    """Parameters of a test, with the mark ``slow`` where a claim speaks of other scenarios than ``FEW``."""
+    quick = {condition.scenario for condition in claim.conditions} <= FEW
+    return pytest.param(*(more or [claim]), id="-".join([claim.id, *more[1:]]), marks=() if quick else pytest.mark.slow)
+
+
 OTHERWISE = {
     claim.id: claim.not_decidable or "a probe, or an answer of the engine itself, decides it: it asks no mutant"
     for claim in CLAIMS.values()
@@ -142,7 +152,7 @@ def test_every_claim_that_can_be_contradicted_has_the_ways_in_which_it_is_false(
     assert all(WAYS.values())
 
 
-@pytest.mark.parametrize("claim", [claim for claim in CLAIMS.values() if claim.decided_by], ids=lambda claim: claim.id)
+@pytest.mark.parametrize("claim", [marked(claim) for claim in CLAIMS.values() if claim.decided_by])
 def test_a_claim_is_contradicted_by_a_mutant_of_each_guarantee_that_decides_it(claim):
     """And not by the reference, which few cases may leave undecided. Where the claim says the opposite of a guarantee,
     the reference contradicts it, and a mutant confirms."""
@@ -157,7 +167,7 @@ def test_a_claim_is_contradicted_by_a_mutant_of_each_guarantee_that_decides_it(c
             assert reference is Answer.CONTRADICTED, str(condition)
 
 
-@pytest.mark.parametrize("claim", [claim for claim in CLAIMS.values() if claim.shown_by], ids=lambda claim: claim.id)
+@pytest.mark.parametrize("claim", [marked(claim) for claim in CLAIMS.values() if claim.shown_by])
 def test_what_a_claim_says_may_happen_is_shown_by_a_mutant_of_each_guarantee(claim):
     """And not by the reference: nothing contradicts such a claim."""
     for condition in claim.shown_by:
@@ -166,7 +176,9 @@ def test_what_a_claim_says_may_happen_is_shown_by_a_mutant_of_each_guarantee(cla
         assert answer(claim, "reference", [condition]) is not Answer.CONFIRMED, str(condition)
 
 
-@pytest.mark.parametrize(("claim", "way"), [(claim, way) for claim, ways in WAYS.items() for way in ways])
+@pytest.mark.parametrize(
+    ("claim", "way"), [marked(CLAIMS[claim], claim, way) for claim, ways in WAYS.items() for way in ways]
+)
 def test_a_claim_is_contradicted_in_each_way_in_which_it_is_false(claim, way):
     asked = CLAIMS[claim]
     assert answer(asked, mutant_engine(WAYS[claim][way]), asked.conditions) is Answer.CONTRADICTED

@@ -88,7 +88,7 @@ def clone(tmp_path):
     ("page", "frameworks"),
     [
         ("docs/tutorial.md", ["apache_beam"]),
-        ("docs/moving.md", ["apache_beam", "pyspark"]),
+        pytest.param("docs/moving.md", ["apache_beam", "pyspark"], marks=pytest.mark.slow),
         ("README.md", ["pyspark"]),
     ],
 )

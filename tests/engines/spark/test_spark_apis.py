@@ -43,7 +43,8 @@ LACKED_BY_SOME = (
 )
 
 
-@pytest.mark.parametrize("name", quick(["spark-fmgws-jvm"], [*APIS, *VARIANTS]))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*APIS, *VARIANTS])
 def test_the_adapter_is_certified(spark, name):
     report = check_engine(load_engine(name))
     print(report)

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 from common import COUNTED, PROGRAMS, failing_and_idle, run, specified, with_steps
+from marks import quick
 
 from conformance.engines.spark.driving import micro_batches, proof
 from conformance.engines.spark.driving.layouts import Layout
@@ -216,20 +217,20 @@ def test_timers_beyond_the_last_advance_do_not_come_out(spark):
     assert run(spark, [case], CALLS)[case.id].emissions == ()
 
 
-@pytest.mark.parametrize(
-    "plan",
-    [
-        "union-of-halves",
-        "union-by-turns",
-        "no-data-batch",
-        "several-files",
-        "sink-twice",
-        "side-by-side",
-        "sink-files",
-        "sink-memory",
-        "duplicates-behind",
-    ],
-)
+PLANS = [
+    "union-of-halves",
+    "union-by-turns",
+    "no-data-batch",
+    "several-files",
+    "sink-twice",
+    "side-by-side",
+    "sink-files",
+    "sink-memory",
+    "duplicates-behind",
+]
+
+
+@pytest.mark.parametrize("plan", quick(["no-data-batch", "side-by-side", "sink-files"], PLANS))
 def test_a_plan_answers_as_the_plain_query_does(spark, plan):
     assert_alike(spark, COUNTED, plan)
 
@@ -270,9 +271,9 @@ def test_the_jvm_refuses_event_time_in_a_batch_query(spark):
 @pytest.mark.parametrize(
     ("plan", "steps"),
     [
-        ("union-by-turns", [FailOnce(0, resume=True)]),
+        pytest.param("union-by-turns", [FailOnce(0, resume=True)], marks=pytest.mark.slow),
         ("union-later", [FailOnce(0, resume=True)]),
-        ("union-empty", [NoData(0)]),
+        pytest.param("union-empty", [NoData(0)], marks=pytest.mark.slow),
     ],
 )
 def test_a_plan_of_two_sources_is_driven_through_what_comes_between_bundles(spark, plan, steps):

@@ -64,6 +64,7 @@ def test_spark_connect_and_a_classic_session_go_on_from_each_others_checkpoints(
     assert [*goes_on(change)(run)] == [True] * 4
 
 
+@pytest.mark.slow
 def test_a_native_operator_goes_on_under_other_settings(tmp_path):
     engine = load_engine("spark-native:count")
     engine.open(tmp_path)
