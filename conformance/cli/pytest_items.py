@@ -153,7 +153,7 @@ class CellItem(pytest.Item):
 
 
 class SubjectFile(pytest.File):
-    """A file with subjects, and the one process that asks all of them."""
+    """A file with subjects, and the one process that asks those that are selected."""
 
     _told: Told | None = None
 
@@ -168,9 +168,11 @@ class SubjectFile(pytest.File):
             yield SubjectItem.from_parent(self, name=subject.name)
 
     def told(self) -> Told:
-        """What was found of the file's subjects. The first call asks them, those that are selected or not."""
+        """What was found of the file's subjects. The first call asks all that are selected."""
         if self._told is None:
-            self._told = _told(self.config, self.path, budget=self.config.getoption("--conformance-budget") or "")
+            selected = tuple(item.name for item in self.session.items if item.parent is self)
+            budget = self.config.getoption("--conformance-budget") or ""
+            self._told = _told(self.config, self.path, selected, budget=budget)
         return self._told
 
 
@@ -186,11 +188,11 @@ def ask(config: pytest.Config, subject: Subject, *questions: str, budget: str = 
 def _told(
     config: pytest.Config,
     file: Path,
-    subjects: tuple[str, ...] = (),
+    subjects: tuple[str, ...],
     questions: tuple[str, ...] = (),
     budget: str = "",
 ) -> Told:
-    """What is found of subjects of a file, all of them by default."""
+    """What is found of subjects of a file."""
     out, seed = _folder(config, file.stem), config.getoption("--conformance-seed")
     seconds = seconds_of(budget) if budget else 0
     request = Request(str(file), subjects, questions, seed=seed, budget=seconds, out=str(out), again=True)

@@ -95,13 +95,12 @@ def test_a_first_that_depends_on_the_order_is_found_and_its_script_shows_it(spar
     shown(driver, entry_pages, failing["order"], EXAMPLES / "my_query.py", tmp_path)
 
 
-def test_a_filter_by_the_clock_is_found_on_spark_and_its_script_shows_it(spark_subjects, tmp_path):
+def test_a_filter_by_the_clock_is_found_on_spark(spark_subjects):
     driver, there = spark_subjects
     found, failing, _ = asked(driver, there["recent"], "time", "order")
     assert found["time"].verdict is Verdict.VIOLATED
     assert found["order"].why == "no case has an answer: nothing was compared"
     assert len(data(failing["time"][0])) == 1
-    shown(driver, there["recent"], failing["time"], HERE / "subjects" / "seeded_spark.py", tmp_path)
 
 
 def test_a_query_runs_through_spark_connect_and_may_answer_otherwise_there(spark_subjects):
