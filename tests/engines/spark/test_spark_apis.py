@@ -147,7 +147,7 @@ def misbehaving(key, value):
     return Case("test", "misbehaves", Schedule(steps))
 
 
-@pytest.fixture(params=["spark-fmgws-jvm", "spark-tws-jvm"])
+@pytest.fixture(params=quick(["spark-tws-jvm"], ["spark-fmgws-jvm", "spark-tws-jvm"]))
 def jvm(request, spark, tmp_path):
     from pyspark import cloudpickle
 

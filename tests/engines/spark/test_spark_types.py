@@ -3,6 +3,7 @@ reference has it."""
 
 import pytest
 from common import run, specified
+from marks import quick
 
 from conformance.model.case import Case
 from conformance.model.feature import Feature
@@ -36,7 +37,7 @@ def everything(scenario, name):
     return Case(scenario.id, name, Schedule((Advance(0, T), *bundles, Advance(3, T + 900_000))))
 
 
-@pytest.fixture(scope="module", params=ASKED)
+@pytest.fixture(scope="module", params=quick(["spark-fmgws-pandas", "spark-tws-jvm"], ASKED))
 def engine(request, spark, tmp_path_factory):
     opened = load_engine(request.param)
     opened.open(tmp_path_factory.mktemp("types"))

@@ -24,12 +24,14 @@ def test_a_script_is_short():
         assert len(path.read_text(encoding="utf-8").splitlines()) <= 30
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in REPORTS if name.startswith("beam_")])
 def test_the_observed_output_is_what_beam_prints(name):
     pytest.importorskip("apache_beam")
     _prints_what_was_observed(name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in REPORTS if name.startswith("prism_")])
 def test_the_observed_output_is_what_prism_prints(name):
     pytest.importorskip("apache_beam")
