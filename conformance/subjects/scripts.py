@@ -92,4 +92,4 @@ def filled(
         assert node.end_lineno is not None
         lines[node.lineno - 1 : node.end_lineno] = [put + "\n"]
     assert not written, written
-    return "".join(line.replace("  # noqa: E402", "").replace("  # noqa: B006", "") for line in lines)
+    return "".join(lines).replace("  # noqa: E402", "")
