@@ -89,6 +89,13 @@ def test_a_run_that_finds_no_engine_but_the_reference_is_not_a_pass(monkeypatch)
     assert "nothing to test: no engine but the reference can run here" in done.output
 
 
+def test_no_rollback_is_asked_of_what_keeps_no_checkpoint():
+    arguments = ["apache-beam", "--from", "2.60.0", "--to", "2.77.0", "--rollback"]
+    done = CliRunner().invoke(main, ["upgrade", *arguments])
+    assert done.exit_code == 2
+    assert "nothing of apache-beam keeps one: leave it out" in done.output
+
+
 def test_a_release_that_cannot_be_installed_ends_the_matrix_of_checkpoints(monkeypatch, tmp_path):
     def missing(release):
         raise CannotRun(f"{release} cannot be installed")
