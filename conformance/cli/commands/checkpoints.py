@@ -15,9 +15,10 @@ from conformance.cli.job import perform
 from conformance.comparison.checkpoints import Resumed, resume
 from conformance.comparison.crashes import Killed, kill, stores_of
 from conformance.comparison.measured import Row, read, write
+from conformance.execution.environments import python_of
 from conformance.execution.kept import traces_folder
 from conformance.model.engine import CannotRun, Resumable
-from conformance.plugins.registry import engine_ids, load_engine, package_of, packages
+from conformance.plugins.registry import engine_ids, load_engine, package_of, packages, releases_of
 from conformance.results.results import Results
 from conformance.run.options import KeptTraces, Options
 from conformance.support.naming import unknown
@@ -105,6 +106,8 @@ def _measure(
     console = open_console()
 
     def run(mine: Options) -> Results:
+        for each in dict.fromkeys(each for name in mine.engines for each in releases_of(name)):
+            python_of(each)  # a release that cannot be installed ends the command before anything runs
         results = perform(mine, console, verbose=False)
         if results.run.partial:
             raise CannotRun(f"interrupted; what was found before is in {asked.file}")

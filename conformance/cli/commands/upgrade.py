@@ -20,7 +20,7 @@ from conformance.comparison.moves import Difference, Kind, Move, differences, sh
 from conformance.comparison.outputs import differences as differing_outputs
 from conformance.comparison.outputs import outputs
 from conformance.comparison.upgrade import Upgrade, in_releases, refusals_changed, replays_in_both, without
-from conformance.model.engine import CannotRun, bare
+from conformance.model.engine import CannotRun, Resumable, bare
 from conformance.plugins.registry import (
     engine_ids,
     load_engine,
@@ -47,6 +47,9 @@ UPGRADE = 1
 
 BLOCKED, CUT_SHORT = 1, 3
 """Exit codes."""
+
+NOTHING_BACK = "--rollback is about checkpoints, and nothing of {} keeps one: leave it out"
+"""Said where no engine could go back."""
 
 
 @dataclass(frozen=True)
@@ -147,6 +150,8 @@ def upgrade_(sides: Sides, asked: options.Asked, expectations: Path | None, quic
         sys.exit(_moved(_move(sides.old_engine, sides.new_engine), both, accepted, verbose))
     if sides.package and sides.old and sides.new:
         mine = _engines_of(sides.package, asked.engines, [s.id for s in both.scenarios])
+        if sides.rollback and not any(isinstance(load_engine(name), Resumable) for name in mine):
+            raise click.UsageError(NOTHING_BACK.format(" and ".join(asked.engines) or sides.package))
         found = Upgrade(*_releases(sides.package, sides.old, sides.new), mine, both, sides.rollback)
         sys.exit(_upgraded(sides.package, found, accepted))
     locked = _of_locks(sides, asked.engines, both)
@@ -162,6 +167,8 @@ def _of_subjects(file: str, sides: Sides, asked: options.Asked) -> int:
         )
     if not (sides.package and sides.old and sides.new):
         raise click.UsageError("subjects are compared between two releases: give PACKAGE with --from and --to")
+    if sides.rollback and not keeps_checkpoints(sides.package):
+        raise click.UsageError(NOTHING_BACK.format(sides.package))
     releases = [release(f"{sides.package}=={number}") for number in _releases(sides.package, sides.old, sides.new)]
     request, out = Request(file, seed=asked.seed, where=file), asked.out / Path(file).stem
     codes = [ask_subjects(request, releases, out)[0]]

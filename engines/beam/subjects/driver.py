@@ -155,6 +155,8 @@ class BeamSubjects:
             expire = self._expiring(subject, given, setup.passed) if setup.passed else None
         except InvalidSubject as unusable:
             return Ran(error=str(unusable))
+        except CannotRun as missing:  # there is no Prism to be had: the pipeline did nothing wrong
+            return Ran(error=str(missing), hindered=True)
         except Exception as error:
             return Ran(error=looking.cause(subject, error), refused=looking.lacking(error))
         if taken.refused:

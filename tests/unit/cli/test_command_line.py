@@ -14,6 +14,7 @@ from conformance.cli.commands.run import engines_of_a_quick_run
 from conformance.cli.commands.upgrade import upgrade_
 from conformance.cli.main import COMMANDS, main
 from conformance.comparison.upgrade import Upgrade
+from conformance.model.engine import CannotRun
 
 CORE = Path(__file__).parents[3] / "conformance"
 
@@ -86,6 +87,25 @@ def test_a_run_that_finds_no_engine_but_the_reference_is_not_a_pass(monkeypatch)
     done = CliRunner().invoke(main, ["run"])
     assert done.exit_code == 3
     assert "nothing to test: no engine but the reference can run here" in done.output
+
+
+def test_no_rollback_is_asked_of_what_keeps_no_checkpoint():
+    arguments = ["apache-beam", "--from", "2.60.0", "--to", "2.77.0", "--rollback"]
+    done = CliRunner().invoke(main, ["upgrade", *arguments])
+    assert done.exit_code == 2
+    assert "nothing of apache-beam keeps one: leave it out" in done.output
+
+
+def test_a_release_that_cannot_be_installed_ends_the_matrix_of_checkpoints(monkeypatch, tmp_path):
+    def missing(release):
+        raise CannotRun(f"{release} cannot be installed")
+
+    monkeypatch.setattr("conformance.cli.commands.checkpoints.python_of", missing)
+    where = ["--out", str(tmp_path), "--file", str(tmp_path / "matrix.json"), "--scenario", "per-key-counting"]
+    done = CliRunner().invoke(main, ["checkpoints", "pyspark", "3.5.9", "9.9.9", *where])
+    assert done.exit_code == 3
+    assert "pyspark 3.5.9 cannot be installed" in done.output
+    assert not (tmp_path / "matrix.json").exists()
 
 
 def test_the_package_is_the_command():

@@ -17,15 +17,19 @@ from apache_beam.transforms.window import FixedWindows, GlobalWindow, GlobalWind
 from apache_beam.utils.timestamp import MAX_TIMESTAMP, Duration, Timestamp
 
 from conformance import subject
+from conformance.engines.beam.runners import prism_binary
 from conformance.engines.beam.subjects.driver import QUESTIONS, BeamSubjects
 from conformance.engines.beam.subjects.late import STATE, UNGROUPED, UNKNOWN
 from conformance.engines.beam.subjects.looking import cause, lacking
+from conformance.engines.beam.subjects.script import PRISM
 from conformance.engines.beam.subjects.sink import columns, output_key, value_told
 from conformance.engines.beam.subjects.waiting import ended
+from conformance.model.engine import CannotRun
 from conformance.subjects.answers import Ran, shown
 from conformance.subjects.questions import NotAsked, Pair, Run, Seen
 from conformance.subjects.rows import START, Row
 from conformance.subjects.schema import InvalidSubject
+from conformance.subjects.setup import Setup
 
 PLAYS = {"schema": "team string, points int NOT NULL, at timestamp", "key": "team", "time": "at", "delay": "1 minute"}
 
@@ -199,6 +203,15 @@ def test_what_a_runner_lacks_is_told_from_what_fails():
     assert (lacking(RuntimeError(splits)), cause(mine, RuntimeError(splits))) == (True, says)
     assert "DirectRunner stalls" in cause(mine, TypeError("exceptions must derive from BaseException"))
     assert (lacking(Call("it is gone")), cause(mine, Call("it is gone"))) == (False, "Call: it is gone")
+
+
+def test_a_prism_that_cannot_be_built_is_no_fault_of_the_pipeline(monkeypatch):
+    def unbuilt():
+        raise CannotRun("no binary of Prism, and its build failed")
+
+    monkeypatch.setattr(prism_binary, "obtain", unbuilt)
+    ran = BeamSubjects().run(subject(**PLAYS)(pairs), [], Setup(where=PRISM))
+    assert (ran.error, ran.hindered) == ("no binary of Prism, and its build failed", True)
 
 
 def test_a_script_loads_a_file_whatever_its_name_is(tmp_path):
