@@ -47,7 +47,10 @@ def execute(options: Options, console: Console, verbose: bool = False) -> bool:
     errors are those of ``perform``."""
     before = "" if verbose else last_run(options.out)  # the whole matrix says nothing of it
     results = perform(options, console, verbose)
-    return write(results, options.out, console, verbose, before) and not failed(results)
+    written = write(results, options.out, console, verbose, before)
+    if untested := nothing_tested(results):
+        say(console, untested, "yellow")
+    return written and not untested and not failed(results)
 
 
 def last_run(out: Path) -> str:
@@ -127,6 +130,20 @@ def failed(results: Results) -> bool:
     return (results.run.partial and not results.run.budget) or any(
         record.failure not in ("", LEFT_OUT) for record in results.environment.values()
     )
+
+
+def nothing_tested(results: Results) -> str:
+    """That no engine but the reference answered anything, though others were asked; "" if one did. Such a run must not
+    pass for one that found nothing."""
+    from conformance.judgement.agreement import REFERENCE
+    from conformance.judgement.cell import Verdict
+    from conformance.reports.words import some
+
+    others = [name for name in results.environment if name != REFERENCE]
+    said = (Verdict.HOLDS, Verdict.VIOLATED, Verdict.ERROR)
+    if not others or results.subjects or any(c.engine != REFERENCE and c.verdict in said for c in results.cells):
+        return ""
+    return f"nothing was tested: of {some(others)}, none answered anything; the lines above say why"
 
 
 @contextmanager

@@ -9,7 +9,6 @@ from pathlib import Path
 from conformance.comparison.gate import Outcome, Ruled, of_engine
 from conformance.confirmation.owed import RUNS_ALONE
 from conformance.confirmation.replay import NOT_EXPRESSIBLE, STILL_FAILS, Replay, replay, with_replays
-from conformance.execution.host import EngineDown
 from conformance.judgement.cell import Verdict
 from conformance.judgement.stability import Stability
 from conformance.judgement.verdict import of_a_restart
@@ -18,7 +17,7 @@ from conformance.model.engine import CannotRun, EngineInfo, Resumable, bare, is_
 from conformance.model.equivalence import IMPLIES, Equivalence
 from conformance.model.perturbation import CRASH, RESTART, Perturbation
 from conformance.model.scenario import Guarantee, Scenario, slug
-from conformance.plugins.registry import load_engine, releases_of
+from conformance.plugins.registry import load_engine
 from conformance.results.changes import DECIDED
 from conformance.results.results import Results
 from conformance.results.store import read_cases, write_cases
@@ -148,12 +147,7 @@ class Upgrade:
         """The engines for which a release lacks an API. The check runs before any engine does. Raises CannotRun."""
 
         def lacking(version: str) -> dict[str, str]:
-            (release,) = releases_of(f"{self.engines[0]}@{version}")
-            host = hosts.named(f"lacks-{version}", release=release)
-            try:
-                return {engine: host.lacks(f"{engine}@{version}") for engine in self.engines}
-            except EngineDown as error:
-                raise CannotRun(str(error)) from None
+            return hosts.lacking(self.engines, version)
 
         # Each engine may have an environment to build.
         with ThreadPoolExecutor(max_workers=2) as pool, Hosts(logs, self.options.timeout) as hosts:

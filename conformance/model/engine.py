@@ -294,6 +294,17 @@ class Released(Protocol):
 
 
 @runtime_checkable
+class Replaced(Protocol):
+    """An engine in whose place a quick run asks another one where a release lacks its API.
+
+    Attributes:
+        instead: the id of that engine.
+    """
+
+    instead: str
+
+
+@runtime_checkable
 class Dated(Protocol):
     """An engine whose capabilities differ between the releases of its framework."""
 

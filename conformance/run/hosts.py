@@ -6,11 +6,12 @@ from __future__ import annotations
 import subprocess
 import threading
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
 from conformance.execution.carried import AnyEngine, open_in
 from conformance.execution.environments import python_of
-from conformance.execution.host import Host, end_group
+from conformance.execution.host import EngineDown, Host, end_group
 from conformance.model.engine import CannotRun, EngineInfo
 from conformance.plugins.registry import releases_of
 from conformance.results.store import file_name
@@ -73,6 +74,18 @@ class Hosts:
     def open_again(self, info: EngineInfo) -> AnyEngine:
         """An engine in another process, with another seed for hashes. Raises CannotRun."""
         return self._open(info, CONFIRMATION, hash_seed=1)
+
+    def lacking(self, engines: Iterable[str], version: str) -> dict[str, str]:
+        """Engine (id without a release) -> that this version of its framework, which all of them share, does not have
+        its API; "" where it has. Raises CannotRun."""
+        names = {engine: f"{engine}@{version}" for engine in engines}
+        try:
+            return {
+                engine: self.named(f"lacks-{version}", release=releases_of(name)[0]).lacks(name)
+                for engine, name in names.items()
+            }
+        except EngineDown as error:
+            raise CannotRun(str(error)) from None
 
     def named(self, name: str, hash_seed: int = 0, release: Release | None = None) -> Host:
         """The process of this name. If no such process lives, a new one starts, in the environment of its release if it

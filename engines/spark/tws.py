@@ -94,6 +94,7 @@ class SparkTws(TwsEngine):
         "batch": replace(AS_BATCH, twins=Twins(on_time=True, always=True)),
     }
     can = capabilities(STATE, plans, quick=True, common=True)
+    instead = "spark-tws-pandas"
     asks = ("event-time-no-watermark", "timer-without-time", "state-in-hdfs-store")
 
     def apply(self, given: OperatorInput) -> DataFrame:

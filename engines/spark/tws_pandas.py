@@ -29,6 +29,7 @@ class SparkTwsPandas(TwsEngine):
     title = "Spark transformWithStateInPandas (Python)"
     plans = {**PLANS, **OF_TWS, **OF_PYTHON, **BATCH, **APPENDED, **TWICE, **IN_A_ROW, **CONNECTED}
     can = capabilities({**STATE, Feature.NULL_KEYS: NO_NULLS}, plans, each=1)
+    instead = "spark-fmgws-pandas"
 
     asks = (
         "array-in-value-state",

@@ -12,8 +12,8 @@ from conformance.reports.text.violations import (
     counted,
     engines_of,
     failures,
+    mended,
     named,
-    names_of_mended,
     of_subjects,
     outlived,
     violations,
@@ -65,11 +65,11 @@ def ending(results: Results, console: Console, changed: str = "") -> None:
             say(f"    {replay_command(row.witness)}" if row.witness else "    no witness: see the reason")
         if len(found.new) > NEW:
             say(f"  and {len(found.new) - NEW} more")
-    if names := names_of_mended(results, found):
-        for name in names[:NEW]:
-            say(f"FIXED: {name}", "green")
-        if len(names) > NEW:
-            say(f"  and {len(names) - NEW} more FIXED")
+    if lines := mended(results, found):
+        for line in lines[:NEW]:
+            say(line, "green")
+        if len(lines) > NEW:
+            say(f"  and {len(lines) - NEW} more")
     if found.known:
         causes = by_cause(found.known)
         say(f"Known: {amount(len(found.known), 'violation')} of {amount(len(causes), 'cause')}")

@@ -9,8 +9,8 @@ from conformance.reports.text.violations import (
     counted,
     engines_of,
     failures,
+    mended,
     named,
-    names_of_mended,
     of_subjects,
     outlived,
     violations,
@@ -78,9 +78,9 @@ def _broken(results: Results) -> str:
         if rows:
             lines += [f"## {title}: {amount(len(rows), 'guarantee')} on engines", "", *told(results, rows), ""]
         if title == "New" and found.mended:
-            names = names_of_mended(results, found)
+            names = mended(results, found)
             lines += [f"## Mended: {amount(len(names), 'guarantee')} on engines", ""]
-            lines += [*_few([f"- FIXED: {plain(name)}" for name in names]), ""]
+            lines += [*_few([f"- {plain(name)}" for name in names]), ""]
     closing = [line for line in (outlived(found), of_subjects(results), *failures(results)) if line]
     return _joined([*lines, *(f"- {plain(line)}" for line in closing), ""])
 

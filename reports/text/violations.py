@@ -67,15 +67,19 @@ def named(results: Results, row: tuple[str, str]) -> str:
     return f"{results.scenarios[row[0]].name}: {claim(results, row)}"
 
 
-def names_of_mended(results: Results, found: Violations) -> list[str]:
-    """The guarantees on engines that are mended, in words, with their witnesses. One whose texts the results lack is
-    called by its ids."""
+def mended(results: Results, found: Violations) -> list[str]:
+    """The guarantees on engines that are broken no longer, in words, with their witnesses. An engine in a release that
+    was asked for may be older than the one that a witness is of: that fixed nothing. A guarantee whose texts the
+    results lack is called by its ids."""
 
     def name(scenario: str, guarantee: str) -> str:
         there = guarantee in getattr(results.scenarios.get(scenario), "guarantees", {})
         return named(results, (scenario, guarantee)) if there else f"{scenario}/{guarantee}"
 
-    return [f"{engine}: {name(*row)} [{some(witnesses)}]" for (engine, *row), witnesses in found.mended.items()]
+    return [
+        f"{'not broken there' if '@' in engine else FIXED}: {engine}: {name(*row)} [{some(witnesses)}]"
+        for (engine, *row), witnesses in found.mended.items()
+    ]
 
 
 def outlived(found: Violations) -> str:

@@ -3,9 +3,10 @@
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import click
 from rich.console import Console
@@ -15,6 +16,7 @@ from conformance.cli.hints import Unfinished
 from conformance.cli.job import console as open_console
 from conformance.cli.job import execute, failed, perform, prepare, runnable, write
 from conformance.cli.settings import ConfigurableCommand, check_used
+from conformance.model.engine import CannotRun, Replaced
 from conformance.plugins.registry import (
     engine_ids,
     load_engine,
@@ -24,6 +26,7 @@ from conformance.plugins.registry import (
     users_scenarios,
 )
 from conformance.reports.text.screen import say
+from conformance.run.hosts import Hosts
 from conformance.run.options import of_a_quick_run
 from conformance.run.recheck import check_again
 from conformance.run.run import Options
@@ -146,7 +149,7 @@ def _engines_of(asked: options.Asked, releases: tuple[str, ...], quick: bool, co
         return tuple(there)
     if there == ["reference"]:
         raise Unfinished("nothing to test: no engine but the reference can run here; the lines above say why")
-    mine = engines_of_a_quick_run(there, ports) if quick else there
+    mine = engines_of_a_quick_run(there, ports, _lacking(asked)) if quick else there
     if left := [name for name in there if name not in mine]:
         families = Counter(name.partition(":")[0] for name in left)
         words = (name if number == 1 and name in left else f"{name}:* ({number})" for name, number in families.items())
@@ -154,9 +157,40 @@ def _engines_of(asked: options.Asked, releases: tuple[str, ...], quick: bool, co
     return tuple(mine)
 
 
-def engines_of_a_quick_run(asked: Sequence[str], ports: Sequence[str]) -> list[str]:
-    """Those that a first look asks: one of each kind, and every one that the user loaded."""
-    return [name for name in asked if name in ("reference", *ports) or load_engine(name).capabilities.quick]
+def engines_of_a_quick_run(
+    asked: Sequence[str], ports: Sequence[str], lacks: Callable[[str], bool] = lambda name: False
+) -> list[str]:
+    """Those that a first look asks: one of each kind, another one in its place if its release ``lacks`` it, and every
+    one that the user loaded."""
+
+    def taken(name: str) -> str:
+        engine, at, version = name.partition("@")
+        mine = load_engine(engine)
+        return taken(f"{mine.instead}{at}{version}") if isinstance(mine, Replaced) and lacks(name) else name
+
+    found = (name if name in ports else taken(name) for name in asked if _in_a_first_look(name, ports))
+    return list(dict.fromkeys(found))
+
+
+def _in_a_first_look(name: str, ports: Sequence[str]) -> bool:
+    return name in ("reference", *ports) or load_engine(name).capabilities.quick
+
+
+def _lacking(asked: options.Asked) -> Callable[[str], bool]:
+    """Whether the release of an engine (ID@VERSION) lacks its API; not, where the release cannot be had: the run says
+    so."""
+
+    def lacks(name: str) -> bool:
+        engine, at, version = name.partition("@")
+        if not at:
+            return False
+        try:
+            with TemporaryDirectory() as logs, Hosts(Path(logs), asked.timeout) as hosts:
+                return bool(hosts.lacking([engine], version)[engine])
+        except CannotRun:
+            return False
+
+    return lacks
 
 
 def _run_shard(asked_for: Options, number: int, of: int, console: Console) -> int:

@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
@@ -12,9 +13,13 @@ from click.testing import CliRunner
 
 from conformance.cli.commands.run import engines_of_a_quick_run
 from conformance.cli.commands.upgrade import upgrade_
+from conformance.cli.job import nothing_tested
 from conformance.cli.main import COMMANDS, main
 from conformance.comparison.upgrade import Upgrade
+from conformance.judgement.cell import MatrixCell, Verdict
 from conformance.model.engine import CannotRun
+from conformance.results.record import EngineRecord, RunRecord
+from conformance.results.results import Results
 
 CORE = Path(__file__).parents[3] / "conformance"
 
@@ -81,6 +86,12 @@ def test_a_first_look_drops_nothing_that_was_loaded():
     assert engines_of_a_quick_run(asked, ports) == ["reference", *ports]
 
 
+def test_a_first_look_at_a_release_asks_an_engine_that_the_release_has():
+    asked = ["reference", *(f"spark-{name}@3.5.1" for name in ("fmgws-jvm", "fmgws-pandas", "tws", "tws-pandas"))]
+    found = engines_of_a_quick_run(asked, (), lambda name: "tws" in name)
+    assert found == ["reference", "spark-fmgws-jvm@3.5.1", "spark-fmgws-pandas@3.5.1"]
+
+
 def test_a_run_that_finds_no_engine_but_the_reference_is_not_a_pass(monkeypatch):
     """The reference against itself would hold in everything."""
     monkeypatch.setattr("conformance.cli.commands.run.runnable", lambda console, names: ["reference"])
@@ -111,3 +122,15 @@ def test_a_release_that_cannot_be_installed_ends_the_matrix_of_checkpoints(monke
 def test_the_package_is_the_command():
     done = subprocess.run([sys.executable, "-m", "conformance", "--help"], capture_output=True, text=True, check=True)
     assert "run" in done.stdout
+
+
+def test_a_run_in_which_only_the_reference_answers_is_not_a_pass():
+    """As where a release lacks the API of the engines that it was asked with."""
+    answers = {"reference": Verdict.HOLDS, "spark-tws": Verdict.UNSUPPORTED}
+    cells = [MatrixCell("s", "p", "g", "as drawn", engine, verdict, "") for engine, verdict in answers.items()]
+    results = Results(RunRecord(), {engine: EngineRecord(versions={}) for engine in answers}, {}, cells)
+    assert (
+        nothing_tested(results) == "nothing was tested: of spark-tws, none answered anything; the lines above say why"
+    )
+    results.cells.append(replace(cells[1], verdict=Verdict.HOLDS))
+    assert nothing_tested(results) == ""

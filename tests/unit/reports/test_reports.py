@@ -360,6 +360,14 @@ def test_a_guarantee_is_mended_once_and_not_while_another_witness_shows_it_broke
     assert apart not in ended(replace(results, replays=mended))
 
 
+def test_what_is_not_broken_in_a_release_that_was_asked_for_is_not_called_fixed(results):
+    """It may be older than the release in which it was seen broken."""
+    told = replace(results, replays=[ReplayRecord("one", "e@1.0", "s", "g", "FIXED")])
+    for text in (ended(told), markdown.render([told])):
+        assert "not broken there: e@1.0: " in text.replace("`", "")
+        assert "FIXED" not in text
+
+
 def test_pairs_that_do_not_count_are_shown():
     grades = StabilityGrade(IDENTICAL, 1, 9, 0), StabilityGrade(SAME_MULTISET, 8, 2, 0)
     stability = Stability("s", "p", "split", "e", SAME_MULTISET, 10, grades)
