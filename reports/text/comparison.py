@@ -6,6 +6,7 @@ from xml.etree import ElementTree
 
 from conformance.comparison.gate import GateReport, Outcome, Ruled
 from conformance.judgement.agreement import Agreement
+from conformance.judgement.cell import Verdict
 from conformance.model.engine import bare
 from conformance.model.values import canonical
 from conformance.reports.text.junit import document
@@ -24,6 +25,12 @@ from conformance.reports.words import (
 )
 from conformance.results.changes import Changes
 from conformance.results.results import Results
+
+SURVIVED = {
+    "-survives-the-upgrade": "go on from a checkpoint of the old release",
+    "-survives-the-rollback": "from one of the new release, taken back",
+}
+"""How the id of a guarantee ends that checkpoints survive -> words."""
 
 ENGINES = "Engines that did not run alike on both sides"
 HEADINGS = {Outcome.BLOCKS: "Blocked", Outcome.TOLD: "To look at, not blocked"}
@@ -46,6 +53,21 @@ def diff_lines(between: Changes, runs: Sequence[Results], everything: bool = Fal
         if not everything and len(found) > FEW:
             yield f"  and {amount(len(found) - FEW, 'more change')}: -v"
     yield f"{between.unchanged} verdicts unchanged, one for each guarantee, engine and perturbation"
+
+
+def checkpoint_lines(results: Results) -> Iterator[str]:
+    """What came of the checkpoints of an upgrade, and of one that is taken back: a line for each engine."""
+    for engine in results.engines:
+        told = []
+        for what, words in SURVIVED.items():
+            mine = [
+                found[engine] for row, found in results.folded().items() if row[1].endswith(what) and engine in found
+            ]
+            asked = [row.verdict for row in mine if row.verdict in (Verdict.HOLDS, Verdict.VIOLATED)]
+            if asked:
+                told.append(f"{asked.count(Verdict.HOLDS)} of {amount(len(asked), 'program')} {words}")
+        if told:
+            yield f"{bare(engine)}: {'; '.join(told)}"
 
 
 def sides_in_part(between: Changes) -> Iterator[str]:

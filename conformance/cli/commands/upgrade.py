@@ -305,7 +305,10 @@ def _upgraded(package: str, asked: Upgrade, accepted: list[Divergence]) -> int:
     for side, results in (("old", before), ("new", after)):
         keep(results, out / side)
     write_whole(out / "matrix.html", load_report("html").render([before, after]))
-    between, same = changes(stood, stands), [*comparison.output_lines(compared, after)]
+    between = changes(stood, stands)
+    others = (name for name in between.new_guarantees if not name.endswith(tuple(comparison.SURVIVED)))
+    between = replace(between, new_guarantees=tuple(others))  # what comes of checkpoints has lines of its own
+    same = [*comparison.output_lines(compared, after), *comparison.checkpoint_lines(after)]
     summary = comparison.upgrade_markdown(report, between, [before, after], f"{package} {old}", new, same, replays)
     write_whole(out / "summary.md", summary)
     write_whole(out / "junit.xml", comparison.gate_junit(report))

@@ -196,6 +196,9 @@ def test_a_way_back_is_asked_for(home):
     done = upgrade("3.0", "1.1", home, "--rollback", scenario="event-time-timers")
     assert done.returncode == 1, done.stdout + done.stderr
     assert "checkpoints of 1.1 on 3.0, then on 1.1" in done.stdout
+    told = r"^released: (\d+) of \1 programs go on from a checkpoint of the old release; \d+ of \1 programs from "
+    assert re.search(told, done.stdout, re.MULTILINE), done.stdout
+    assert "guarantees that only the new one has" not in done.stdout
     results = Results.read(home / "3.0-1.1" / "new" / "results.json.gz")
     there = {cell.guarantee for cell in results.cells}
     assert any("survives-the-upgrade" in guarantee for guarantee in there)
