@@ -14,6 +14,10 @@ FOREIGN = ("SPARK_CONF_DIR", "SPARK_DIST_CLASSPATH", "SPARK_HOME")
 """Environment variables that would lead a release of Spark to what another installation has."""
 
 
+OLDEST = Version("3.4")
+"""The oldest release that was seen to run. 3.1.3 does not start on Java 17."""
+
+
 STATE_SOURCE = Version("4.0")
 """The first release with a state data source."""
 

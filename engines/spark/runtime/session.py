@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from conformance.engines.spark.runtime import class_archive, installation
+from conformance.engines.spark.runtime import class_archive, installation, releases
 from conformance.engines.spark.runtime.releases import released
 from conformance.model.engine import CannotRun, Setting
 
@@ -49,6 +49,9 @@ def check() -> None:
     """Raise CannotRun where PySpark or Java is missing."""
     if find_spec("pyspark") is None:
         raise CannotRun("PySpark is not installed: pip install 'pyspark[connect]>=4.0' 'pandas>=2.2,<3'")
+    for version in releases.installed():
+        if version < releases.OLDEST:
+            raise CannotRun(f"PySpark {version} does not run here: {releases.OLDEST} and later do")
     if installation.java() is None and not remote():
         raise CannotRun("no Java found: install a Java 17 runtime and put it on PATH, or set JAVA_HOME")
 
