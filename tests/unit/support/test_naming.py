@@ -27,3 +27,10 @@ def test_expectations_name_the_perturbation_that_was_perhaps_meant(tmp_path):
     )
     with pytest.raises(expectations.UnusableExpectations, match="unknown perturbation 'restrat'; did you mean restart"):
         expectations.read(file)
+
+
+def test_of_many_names_those_that_begin_alike_come_first():
+    there = [*(f"other-{number}" for number in range(40)), "dedup-then-count", "drop-dedup"]
+    said = unknown("scenario", "deduplication", there)
+    assert said.startswith("unknown scenario 'deduplication'; there are: dedup-then-count, drop-dedup, other-0, ")
+    assert said.endswith(" and 30 more")
