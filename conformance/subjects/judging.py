@@ -129,7 +129,9 @@ class Judging:
         case shows that state was kept."""
         anew = replace(pair, varied=replace(pair.varied, setup=replace(pair.varied.setup, by=NOBODY)))
         if not self.failures(replace(question, judge=same), anew)[0]:
-            raise NotAsked("no case tells a state that is kept from one that is gone")
+            raise NotAsked(
+                "no case tells a state that is kept from one that is gone: give rows that meet, with --sample or values="
+            )
 
     def what_of_the_state(self, pair: Pair) -> str:
         """What became of the previous version's state in a pair that fails, as the beginning of a sentence; "" without
