@@ -130,7 +130,7 @@ class Judging:
         anew = replace(pair, varied=replace(pair.varied, setup=replace(pair.varied.setup, by=NOBODY)))
         if not self.failures(replace(question, judge=same), anew)[0]:
             raise NotAsked(
-                "no case tells a state that is kept from one that is gone: give rows that meet, with --sample or values="
+                "no case tells a state that is kept from one that is gone: give rows that meet (--sample, values=)"
             )
 
     def what_of_the_state(self, pair: Pair) -> str:
