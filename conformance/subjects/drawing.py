@@ -38,6 +38,9 @@ KEYS = 2
 CROWDED = 4
 """One of so many cases has one key alone, and one stretch as long as the longest duration: many rows compete there."""
 
+REPEATED = 3
+"""One of so many cases has a row twice, with the same values and time: what drops duplicates goes by such rows."""
+
 TWIN, LIKE = 6, 7
 """What makes a row a twin of the one before it, and one that is like it but for a column, among the numbers that say
 where its time is."""
@@ -182,6 +185,14 @@ def draw(subject: Subject, span: Span, wanted: int, seed: int, sample: Sequence[
     numbered = [
         replace(row, case=case, nr=case * OF_A_CASE + nr)
         for case, rows in enumerate(cases)
-        for nr, row in enumerate(rows if (case + 1) % CROWDED else _crowded(rows, subject.keys, span))
+        for nr, row in enumerate(_varied(case, rows, subject.keys, span))
     ]
     return in_time(numbered)
+
+
+def _varied(case: int, rows: tuple[Row, ...], keys: Sequence[str], span: Span) -> tuple[Row, ...]:
+    """The rows of a case, by its number."""
+    if (case + 1) % CROWDED == 0:
+        return _crowded(rows, keys, span)
+    middle = len(rows) // 2
+    return rows if (case + 1) % REPEATED else (*rows[:middle], rows[middle], *rows[middle:])

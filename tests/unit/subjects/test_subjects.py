@@ -314,6 +314,13 @@ def test_of_two_rows_of_one_time_each_comes_first_in_one_of_the_orders(delay):
             assert (one.index(n) < one.index(n + 1)) != (other.index(n) < other.index(n + 1))
 
 
+def test_some_cases_have_a_row_twice():
+    """What drops duplicates by all columns goes by such rows."""
+    rows = draw(declared(counting, schema="user string, a int, b int, at timestamp"), span_of([], 10_000), 24, 1)
+    seen = Counter((row.case, row.at, canonical(row.values)) for row in rows)
+    assert len({case for (case, _, _), number in seen.items() if number > 1}) >= 6
+
+
 def test_rows_are_drawn_that_differ_in_one_column_alone():
     rows = draw(declared(counting, schema="user string, a int, b int, at timestamp"), span_of([], 10_000), 24, 1)
     alike = [
