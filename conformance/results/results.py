@@ -24,7 +24,7 @@ from conformance.judgement.verdict import fold
 from conformance.model.engine import bare
 from conformance.model.schedule import InvalidSchedule
 from conformance.model.values import Json
-from conformance.results.record import EngineRecord, ReplayRecord, RunRecord, ScenarioRecord
+from conformance.results.record import LEFT_OUT, EngineRecord, ReplayRecord, RunRecord, ScenarioRecord
 from conformance.results.subject import SubjectRecord
 from conformance.results.witness import UnreadableWitness, Witness
 from conformance.support.grouping import grouped
@@ -95,11 +95,11 @@ class Results(Plain):
     @property
     def shortened(self) -> list[str]:
         """The ways in which the run asked less than a full one, in words; [] for a full run to its end."""
-        run, asked = self.run, {*self.engines}
+        run = self.run
         found = ["cut short: the results are partial"] if run.partial and not run.budget else []
         if run.budget:
-            engines = [name for name, record in self.environment.items() if not (name in asked or record.failure)]
-            numbers = {"engine": len(engines), "pack": run.left_out}
+            engines = sum(record.failure == LEFT_OUT for record in self.environment.values())
+            numbers = {"engine": engines, "pack": run.left_out}
             left = " and ".join(counted(number, what) for what, number in numbers.items() if number)
             found.append(f"a budget of {run.budget:g} s" + f" left out {left}" * bool(left))
         found += ["brief: what failed ran alone once"] if run.brief else []

@@ -17,6 +17,7 @@ from conformance.model.equivalence import Equivalence
 from conformance.model.schedule import Advance, Schedule
 from conformance.model.trace import Emission, Trace
 from conformance.results.record import (
+    LEFT_OUT,
     EngineRecord,
     FeatureRecord,
     GuaranteeRecord,
@@ -173,7 +174,8 @@ def test_a_run_that_asked_less_says_so(tmp_path):
     brief, rows = "brief: what failed ran alone once", "at most 1 row for each kind of program"
     assert found.shortened == ["a budget of 90 s", brief, rows]
     found.run = replace(found.run, partial=True, left_out=1)
-    found.environment["unreached"] = replace(found.environment["e"], failure="")
+    found.environment["nothing to run"] = replace(found.environment["e"], failure="")
+    found.environment["unreached"] = replace(found.environment["e"], failure=LEFT_OUT)
     assert found.shortened[0] == "a budget of 90 s left out 1 engine and 1 pack"
     found.environment["unreached"] = replace(found.environment["e"], failure="no Java")
     assert found.shortened[0] == "a budget of 90 s left out 1 pack"
