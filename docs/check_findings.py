@@ -89,12 +89,11 @@ def said(script: str, arguments: list[str]) -> Said:
     """What a script says now."""
     path = scripts()[script]
     text = path.read_text(encoding="utf-8")
-    asked = [release(argument) for argument in arguments if "==" in argument]
-    of = asked[0] if asked else None
+    of = next((release(argument) for argument in arguments if "==" in argument), None)
     given = [argument for argument in arguments if "==" not in argument]
     given = [f"{PRISM}={prism_binary.obtain()}" if argument == PRISM else argument for argument in given]
     with tempfile.TemporaryDirectory() as folder:
-        python, environment = python_in(Path(folder), of)
+        python, environment = python_in(Path(folder), of) if of else (sys.executable, None)
         command = [python, str(path), *given]
         done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, env=environment)
     imported = {

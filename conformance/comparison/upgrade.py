@@ -4,6 +4,7 @@ survives in the new one; and what one release refuses and the other accepts, or 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from conformance.comparison.gate import Outcome, Ruled, of_engine
@@ -145,13 +146,9 @@ class Upgrade:
 
     def _absent(self, logs: Path) -> tuple[Lacking, ...]:
         """The engines for which a release lacks an API. The check runs before any engine does. Raises CannotRun."""
-
-        def lacking(version: str) -> dict[str, str]:
-            return hosts.lacking(self.engines, version)
-
         # Each engine may have an environment to build.
         with ThreadPoolExecutor(max_workers=2) as pool, Hosts(logs, self.options.timeout) as hosts:
-            old, new = pool.map(lacking, (self.old, self.new))
+            old, new = pool.map(partial(hosts.lacking, self.engines), (self.old, self.new))
         found = (Lacking(engine, old[engine], new[engine]) for engine in self.engines)
         return tuple(lacking for lacking in found if lacking.old or lacking.new)
 
@@ -332,7 +329,7 @@ def asked_again(
         environment=environment,
         cells=[with_replays(cell, found.get(cell.engine, [])) for cell in results.cells],
         witnesses=results.witnesses | still,
-        replays=[*results.replays, *(replace(r.record, engine=engine) for engine, rs in found.items() for r in rs)],
+        replays=[*results.replays, *(r.recorded(engine) for engine, rs in found.items() for r in rs)],
     )
 
 

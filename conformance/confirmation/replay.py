@@ -46,13 +46,10 @@ class Replay:
     traces: Mapping[str, Trace] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
 
-    @property
-    def record(self) -> ReplayRecord:
-        """The replay as results record it."""
+    def recorded(self, engine: str) -> ReplayRecord:
+        """The replay as results record it: on the engine that it ran on, in the release that was asked for."""
         witness = self.witness
-        return ReplayRecord(
-            witness.id, witness.engine, witness.case.scenario, witness.guarantee, self.answer, self.message
-        )
+        return ReplayRecord(witness.id, engine, witness.case.scenario, witness.guarantee, self.answer, self.message)
 
 
 def failure(

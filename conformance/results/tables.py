@@ -180,7 +180,7 @@ def count(path: Path) -> int:
 
 
 def packed(table: pa.Table, compression: str | None = None) -> bytes:
-    """An Arrow file. PyArrow's own functions for files of this kind import pandas, which takes a second or two."""
+    """An Arrow file. PyArrow's own functions for such files import pandas, which takes longer than to write one."""
     out = pa.BufferOutputStream()
     with pa.ipc.new_file(out, table.schema, options=pa.ipc.IpcWriteOptions(compression=compression)) as writer:
         writer.write_table(table)

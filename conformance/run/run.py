@@ -142,7 +142,7 @@ class Run:
             stability=[stability for outcome in outcomes for stability in outcome.stabilities],
             witnesses=witnesses,
             agreements=agreements_of(options.scenarios, answered, self.store, self.checks),
-            replays=[replay.record for outcome in outcomes for replay in outcome.replays],
+            replays=[replay.recorded(outcome.info.id) for outcome in outcomes for replay in outcome.replays],
             subjects=[record for turn in subjects for record in turn.records],
             timing={
                 "day": datetime.now(timezone.utc).date().isoformat(),

@@ -70,19 +70,18 @@ def moving_back() -> str:
     return names + in_a_script(earlier_dates) + in_a_script(back)
 
 
-def filled(
-    template: Path, title: str, values: Mapping[str, str], setup: str, functions: Iterable[Callable[..., Any]] = ()
-) -> str:
+def filled(template: Path, title: str, values: Mapping[str, str], functions: Iterable[Callable[..., Any]] = ()) -> str:
     """The text of a script: a template with a docstring of its own, with ``values``, the source of what its names
-    stand for, with SETUP, and with ``functions`` that SETUP may name. What the template imports from here stands in
+    stand for, and with ``functions``, which SETUP may name, above it. What the template imports from here stands in
     it."""
     text = template.read_text(encoding="utf-8")
     lines, top = text.splitlines(keepends=True), ast.parse(text).body
-    written = {**values, "SETUP": "".join(map(in_a_script, functions)) + f"SETUP = {setup}"}
+    above = {"SETUP": "".join(map(in_a_script, functions))}
+    written = dict(values)
     for node in reversed(top):
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id in written:
             name = node.targets[0].id
-            put = written.pop(name) if name == "SETUP" else f"{name} = {written.pop(name)}"
+            put = f"{above.get(name, '')}{name} = {written.pop(name)}"
         elif isinstance(node, ast.ImportFrom) and node.module == __name__:
             put = moving_back()
         elif node is top[0]:

@@ -107,7 +107,7 @@ def _measure(
 
     def run(mine: Options) -> Results:
         for each in dict.fromkeys(each for name in mine.engines for each in releases_of(name)):
-            python_of(each)  # a release that cannot be installed ends the command before anything runs
+            python_of(each)  # one that cannot be installed ends the command: halves of the scenarios would fail alike
         results = perform(mine, console, verbose=False)
         if results.run.partial:
             raise CannotRun(f"interrupted; what was found before is in {asked.file}")

@@ -5,6 +5,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -149,7 +150,7 @@ def _engines_of(asked: options.Asked, releases: tuple[str, ...], quick: bool, co
         return tuple(there)
     if there == ["reference"]:
         raise Unfinished("nothing to test: no engine but the reference can run here; the lines above say why")
-    mine = engines_of_a_quick_run(there, ports, _lacking(asked)) if quick else there
+    mine = engines_of_a_quick_run(there, ports, partial(_lacks, asked.timeout)) if quick else there
     if left := [name for name in there if name not in mine]:
         families = Counter(name.partition(":")[0] for name in left)
         words = (name if number == 1 and name in left else f"{name}:* ({number})" for name, number in families.items())
@@ -168,29 +169,22 @@ def engines_of_a_quick_run(
         mine = load_engine(engine)
         return taken(f"{mine.instead}{at}{version}") if isinstance(mine, Replaced) and lacks(name) else name
 
-    found = (name if name in ports else taken(name) for name in asked if _in_a_first_look(name, ports))
-    return list(dict.fromkeys(found))
+    own = ("reference", *ports)
+    first = (name for name in asked if name in own or load_engine(name).capabilities.quick)
+    return list(dict.fromkeys(name if name in own else taken(name) for name in first))
 
 
-def _in_a_first_look(name: str, ports: Sequence[str]) -> bool:
-    return name in ("reference", *ports) or load_engine(name).capabilities.quick
-
-
-def _lacking(asked: options.Asked) -> Callable[[str], bool]:
+def _lacks(timeout: float, name: str) -> bool:
     """Whether the release of an engine (ID@VERSION) lacks its API; not, where the release cannot be had: the run says
     so."""
-
-    def lacks(name: str) -> bool:
-        engine, at, version = name.partition("@")
-        if not at:
-            return False
-        try:
-            with TemporaryDirectory() as logs, Hosts(Path(logs), asked.timeout) as hosts:
-                return bool(hosts.lacking([engine], version)[engine])
-        except CannotRun:
-            return False
-
-    return lacks
+    engine, at, version = name.partition("@")
+    if not at:
+        return False
+    try:
+        with TemporaryDirectory() as logs, Hosts(Path(logs), timeout) as hosts:
+            return bool(hosts.lacking([engine], version)[engine])
+    except CannotRun:
+        return False
 
 
 def _run_shard(asked_for: Options, number: int, of: int, console: Console) -> int:

@@ -45,6 +45,7 @@ def script(subject: Subject, pair: Pair, title: str, file: Path, out: Path, seen
         "CLOCK": repr(clock),
         "KEY": repr(key_of_pairs(subject)),
         "MAIN": repr(MAIN),
+        "SETUP": "{" + ", ".join(f"{name!r}: {value}" for name, value in told.items()) + "}",
         "LAST": repr(list(last) if subject.output.mode == "update" else []),
     }
     title = f"""{title}
@@ -52,5 +53,4 @@ def script(subject: Subject, pair: Pair, title: str, file: Path, out: Path, seen
 Run it: python {out.name}
 It exits with 1 while the two answers differ. Seen on {version}.
 On Prism, an option such as --prism_location=PATH names its binary; otherwise Beam downloads it."""
-    spelled = "{" + ", ".join(f"{name!r}: {value}" for name, value in told.items()) + "}"
-    return filled(TEMPLATE, title, values, spelled, [unchanged] * setup.through)
+    return filled(TEMPLATE, title, values, [unchanged] * setup.through)

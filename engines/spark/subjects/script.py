@@ -53,6 +53,7 @@ def script(
         "KEY": repr(subject.own_key),
         "CLOSING": repr(sorted(closing) if subject.own_key else []),
         "SETTINGS": repr(settings),
+        "SETUP": _spelled(setup, elsewhere),
         "BESIDE": _setup(f"{name}={value!r}" for name, value in beside.items() if value),
         "COMPARED": compared,
         "VIOLATED": repr(violated),
@@ -60,7 +61,7 @@ def script(
     }
     title = f"{title}\n\nRun it: python {out.name}{usage}\nIt exits with 1 while {fails}. Seen on {version}."
     functions = [*[unchanged] * setup.through, *[SINKS[setup.sink]] * bool(setup.sink), *[retried] * setup.retries]
-    return filled(TEMPLATE, title, values, _spelled(setup, elsewhere), functions)
+    return filled(TEMPLATE, title, values, functions)
 
 
 def _spelled(setup: Setup, elsewhere: str) -> str:

@@ -468,19 +468,20 @@ def test_a_move_to_a_release_that_lacks_the_api_is_one_line(home):
 
 
 def test_the_matrix_of_checkpoints_has_upgrades_and_rollbacks(home):
-    """3.0 loses the timers of a checkpoint of 1.1, also where it is the one that began. What is known is not asked
-    again."""
+    """3.0 loses the timers of a checkpoint of 1.1, also where it is the one that began, and 4.0 cannot read one of
+    another release. What is known is not asked again."""
     asked = ["--scenario", "event-time-timers", "--engine", "released", "--file", "matrix.json"]
-    done = conformance("checkpoints", "toy-framework", "1.1", "3.0", *asked, home=home)
+    done = conformance("checkpoints", "toy-framework", "1.1", "3.0", "4.0", *asked, home=home)
     assert done.returncode == 0, done.stdout + done.stderr
     rows = json.loads((home / "matrix.json").read_text())
     found = {(row["begun"], row["resumed"]): row for row in rows if not row["back"]}
     back = {(row["begun"], row["resumed"]): row for row in rows if row["back"]}
-    assert set(found) == {("1.1", "3.0"), ("3.0", "1.1")}
+    assert set(found) == {(a, b) for a in ("1.1", "3.0", "4.0") for b in ("1.1", "3.0", "4.0") if a != b}
     assert found["1.1", "3.0"]["lost"]
+    assert any("cannot be read" in why for why in found["1.1", "4.0"]["lost"].values())
     assert found["3.0", "1.1"]["kept"]
     assert not found["3.0", "1.1"]["lost"]
     assert back["3.0", "1.1"]["lost"]
     assert all(found[way]["kept"] for way in back)
-    again = conformance("checkpoints", "toy-framework", "1.1", "3.0", *asked, home=home)
+    again = conformance("checkpoints", "toy-framework", "1.1", "3.0", "4.0", *asked, home=home)
     assert again.stdout.strip() == "in matrix.json"
