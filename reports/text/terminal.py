@@ -37,6 +37,7 @@ from conformance.reports.words import (
     standings,
     strengths,
 )
+from conformance.results.record import LEFT_OUT
 from conformance.results.results import Results
 from conformance.run.events import (
     BatchBegun,
@@ -174,7 +175,9 @@ class Live:
 
     def _done(self, event: EngineDone) -> None:
         self._over.add(event.engine)
-        if not event.available:
+        if event.failure == LEFT_OUT:  # the end of the run counts these
+            self._detail(f"{event.engine}: {event.failure}")
+        elif not event.available:
             self._say(f"{event.engine}: cannot run: {event.failure}")
         elif event.failure:
             self._say(f"{event.engine}: failed: {event.failure}")
