@@ -2,18 +2,24 @@
 
 A catalogue has changes, each with a ticket, and *quiet* pairs of releases between which nothing in reach of an engine
 changed. A change of a guarantee is shown if the guarantee is violated in the bad release and holds in the good one,
-under the perturbation that the change names, if any. A change of a question is shown if the two releases answer it
-differently. A quiet pair raises a false alarm if a guarantee is violated in one release and holds in the other, or if
-they answer a question differently.
+both under one perturbation: that which the change names, if any. A change of a question is shown if the two releases
+answer it differently. A quiet pair raises a false alarm if a guarantee is violated in one release and holds in the
+other, or if they answer a question differently.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
 
 from conformance.judgement.cell import Verdict
 from conformance.results.results import Results
 from conformance.support.reading import BadInput, tables_of, text_of
+
+BUDGET = "10m"
+"""More than a run on two releases takes."""
+
+MENDED = (Verdict.VIOLATED, Verdict.HOLDS)
+"""The verdicts of the bad release and of the good one where a cell shows a change."""
 
 UNASKED = Verdict.UNKNOWN.value
 
@@ -62,10 +68,10 @@ class Change:
         return f"{self.engine}@{self.bad}", f"{self.engine}@{self.good}"
 
     def arguments(self, out: Path) -> list[str]:
-        """Those of the ``conformance run`` that asks both releases."""
+        """Those of the ``conformance run`` that asks both releases. A run with a budget reduces no witness."""
         scenario = self.scenario or (self.guarantee or self.question).split("/")[0]
         asked = [f"--engine={engine}" for engine in self.engines]
-        size = ["--quick"] if self.question else [f"--cases={self.cases}"]
+        size = ["--quick"] if self.question else [f"--cases={self.cases}", f"--budget={BUDGET}"]
         return ["run", *asked, f"--scenario={scenario}", *size, "--seed=1", f"--out={out}"]
 
 
@@ -115,19 +121,24 @@ def answered(change: Change, results: Results) -> Answer:
         records = (results.environment.get(engine) for engine in change.engines)
         bad, good = (record.answers.get(question, UNASKED) if record else UNASKED for record in records)
         return Answer(change, bad, good, bad != good and UNASKED not in (bad, good))
-    bad, good = (_worst(change, engine, results) for engine in change.engines)
-    return Answer(change, bad, good, (bad, good) == (Verdict.VIOLATED.value, Verdict.HOLDS.value))
+    cells = [_cells(change, engine, results) for engine in change.engines]
+    shown = any((verdict, cells[1].get(under)) == MENDED for under, verdict in cells[0].items())
+    old, new = MENDED if shown else (_worst(there.values()) for there in cells)
+    return Answer(change, old.value, new.value, shown)
 
 
-def _worst(change: Change, engine: str, results: Results) -> str:
-    """The worst verdict of the cells of a change's guarantee on an engine."""
-    there = {
-        cell.verdict
+def _cells(change: Change, engine: str, results: Results) -> dict[str, Verdict]:
+    """Perturbation -> what a change's guarantee was found to be on an engine."""
+    return {
+        cell.perturbation: cell.verdict
         for cell in results.cells
         if (cell.engine, "/".join(cell.row)) == (engine, change.guarantee) and change.under in ("", cell.perturbation)
     }
+
+
+def _worst(verdicts: Collection[Verdict]) -> Verdict:
     worst = (Verdict.VIOLATED, Verdict.ERROR, Verdict.HOLDS, Verdict.UNKNOWN)
-    return next((verdict for verdict in worst if verdict in there), Verdict.UNKNOWN).value
+    return next((verdict for verdict in worst if verdict in verdicts), Verdict.UNKNOWN)
 
 
 def _answered_at_all(change: Change, results: Results) -> bool:

@@ -42,11 +42,20 @@ def cell(engine, verdict, perturbation="plan:x"):
         (Verdict.HOLDS, Verdict.ERROR, "", ("holds", "error"), False),
     ],
 )
-def test_a_change_is_told_by_the_worst_cell_of_each_release(bad, good, under, found, right):
+def test_a_change_is_told_by_a_cell_of_both_releases(bad, good, under, found, right):
     change = Change("T-1", "e", "1", "2", "it fails", "s/g", under=under)
     cells = [cell(engine, verdict) for engine, verdict in zip(change.engines, (bad, good), strict=True)]
     answer = answered(change, Results(RunRecord(), {}, {}, cells))
     assert ((answer.bad, answer.good), answer.right) == (found, right)
+
+
+@pytest.mark.parametrize(("good", "shown"), [("plan:x", True), ("plan:y", False)])
+def test_what_is_broken_in_both_releases_under_another_perturbation_hides_no_change(good, shown):
+    change = Change("T-1", "e", "1", "2", "it fails", "s/g")
+    old, new = change.engines
+    cells = [cell(old, Verdict.VIOLATED), *(cell(name, Verdict.VIOLATED, "crash") for name in (old, new))]
+    answer = answered(change, Results(RunRecord(), {}, {}, [*cells, cell(new, Verdict.HOLDS, good)]))
+    assert answer.right is shown
 
 
 @pytest.mark.parametrize(
