@@ -11,10 +11,9 @@ from conformance.model.case import Case
 from conformance.model.engine import bare
 from conformance.model.equivalence import IMPLIES, Equivalence
 from conformance.model.scenario import Guarantee, Scenario
-from conformance.model.schedule import Deliver, Restart
 from conformance.results.results import Results
 from conformance.results.store import write_cases
-from conformance.run.drawing import batches
+from conformance.run.drawing import few
 from conformance.run.options import Options
 
 
@@ -60,21 +59,7 @@ class Resumed:
 def carried_over(scenarios: Sequence[Scenario], seed: int) -> list[Case]:
     """Cases of the shortest timeline of several bundles, each with a twin that is restarted, of the programs that
     promise to survive it. The first release has a bundle at least."""
-    return list(restarted(shortest(scenarios, seed), scenarios, seed))
-
-
-def shortest(scenarios: Sequence[Scenario], seed: int) -> list[Case]:
-    """Cases as drawn of the shortest timeline of several bundles."""
-    drawn = [case for batch in batches(scenarios, 1, seed) for case in batch if _of_several_bundles(case)]
-    timeline = min((case.schedule.timeline for case in drawn), key=len)
-    return [case for case in drawn if case.schedule.timeline == timeline]
-
-
-def _of_several_bundles(case: Case) -> bool:
-    """Whether a job can have bundles behind a restart, has none yet, and neither waits nor starts with state."""
-    schedule = case.schedule
-    begun = any(isinstance(step, Restart) or (isinstance(step, Deliver) and step.initial) for step in schedule.steps)
-    return len(schedule.bundles) > 1 and not schedule.waits and not begun
+    return list(restarted(few(scenarios, seed), scenarios, seed))
 
 
 def in_any_order(scenarios: Iterable[Scenario]) -> tuple[Scenario, ...]:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from conformance.comparison.checkpoints import in_any_order, shortest
+from conformance.comparison.checkpoints import in_any_order
 from conformance.comparison.upgrade import KILLS, surviving
 from conformance.judgement.cell import AS_DRAWN, MatrixCell, Verdict
 from conformance.judgement.coverage import KILLED_AGAIN, kills
@@ -13,6 +13,7 @@ from conformance.model.steps import CRASH_POINTS, Crash
 from conformance.plugins.registry import load_engine
 from conformance.results.results import Results
 from conformance.results.store import write_cases
+from conformance.run.drawing import few
 from conformance.run.options import Options
 from conformance.support.grouping import grouped
 
@@ -96,7 +97,7 @@ def kill(
     """What comes of jobs that are killed, a list for each of the ``stores_of`` engines. What is ``known`` is not asked
     again. ``run`` makes a run, ``options`` describes the rest of it."""
     there = {row.place for row in known if not row.failure}
-    drawn = shortest(options.scenarios, options.seed)
+    drawn = few(options.scenarios, options.seed)
     for (store, plan), engines in stores.items():
         asked = tuple(engine for engine in engines if (engine, store) not in there)
         if not asked:

@@ -7,11 +7,12 @@ answer it differently. A quiet pair raises a false alarm if a guarantee is viola
 other, or if they answer a question differently.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 
 from conformance.judgement.cell import Verdict
+from conformance.model.perturbation import factors_of
 from conformance.results.results import Results
 from conformance.support.reading import BadInput, tables_of, text_of
 
@@ -121,22 +122,34 @@ def answered(change: Change, results: Results) -> Answer:
         records = (results.environment.get(engine) for engine in change.engines)
         bad, good = (record.answers.get(question, UNASKED) if record else UNASKED for record in records)
         return Answer(change, bad, good, bad != good and UNASKED not in (bad, good))
-    cells = [_cells(change, engine, results) for engine in change.engines]
-    shown = any((verdict, cells[1].get(under)) == MENDED for under, verdict in cells[0].items())
-    old, new = MENDED if shown else (_worst(there.values()) for there in cells)
-    return Answer(change, old.value, new.value, shown)
+    old, new = (_cells(engine, results) for engine in change.engines)
+    shown = any(
+        place == change.guarantee and change.under in ("", *factors_of(under)) for place, under in _broken(old, new)
+    )
+    before, after = MENDED if shown else (_worst(change, old), _worst(change, new))
+    return Answer(change, before.value, after.value, shown)
 
 
-def _cells(change: Change, engine: str, results: Results) -> dict[str, Verdict]:
-    """Perturbation -> what a change's guarantee was found to be on an engine."""
-    return {
-        cell.perturbation: cell.verdict
-        for cell in results.cells
-        if (cell.engine, "/".join(cell.row)) == (engine, change.guarantee) and change.under in ("", cell.perturbation)
-    }
+Cells = Mapping[tuple[str, str], Verdict]
+"""("scenario/guarantee", perturbation) -> what an engine was found to do."""
 
 
-def _worst(verdicts: Collection[Verdict]) -> Verdict:
+def _cells(engine: str, results: Results) -> Cells:
+    return {("/".join(c.row), c.perturbation): c.verdict for c in results.cells if c.engine == engine}
+
+
+def _broken(bad: Cells, good: Cells) -> Iterator[tuple[str, str]]:
+    """What is violated in the one release and holds in the other. Several changes that one release needs together to
+    fail hold in the other if each of them does."""
+    for (place, under), verdict in bad.items():
+        if verdict is Verdict.VIOLATED:
+            asked = [under] if (place, under) in good else factors_of(under)
+            if asked and all(good.get((place, name)) is Verdict.HOLDS for name in asked):
+                yield place, under
+
+
+def _worst(change: Change, cells: Cells) -> Verdict:
+    verdicts = {v for (place, under), v in cells.items() if place == change.guarantee and change.under in ("", under)}
     worst = (Verdict.VIOLATED, Verdict.ERROR, Verdict.HOLDS, Verdict.UNKNOWN)
     return next((verdict for verdict in worst if verdict in verdicts), Verdict.UNKNOWN)
 
@@ -147,14 +160,13 @@ def _answered_at_all(change: Change, results: Results) -> bool:
 
 
 def _alarms(change: Change, results: Results) -> Iterator[tuple[str, str]]:
-    """What the releases of a quiet pair say differently, of each cell that both decided and of each question."""
-    old, new = (
-        {(*c.row, c.perturbation): c.verdict for c in results.cells if c.engine == engine} for engine in change.engines
-    )
-    for place in old.keys() & new.keys():
-        if {old[place], new[place]} == {Verdict.HOLDS, Verdict.VIOLATED}:
-            name = "/".join(filter(None, place))
-            yield f"{name} {old[place].value}", f"{name} {new[place].value}"
+    """What the releases of a quiet pair say differently, of each guarantee and of each question."""
+    old, new = (_cells(engine, results) for engine in change.engines)
+    violated, holds = Verdict.VIOLATED.value, Verdict.HOLDS.value
+    for place, under in _broken(old, new):
+        yield f"{place} {under} {violated}", f"{place} {under} {holds}"
+    for place, under in _broken(new, old):
+        yield f"{place} {under} {holds}", f"{place} {under} {violated}"
     answers = [record.answers if (record := results.environment.get(e)) else {} for e in change.engines]
     for question in answers[0].keys() & answers[1].keys():
         if answers[0][question] != answers[1][question]:

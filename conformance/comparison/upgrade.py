@@ -23,6 +23,7 @@ from conformance.results.changes import DECIDED
 from conformance.results.results import Results
 from conformance.results.store import read_cases, write_cases
 from conformance.results.witness import Witness
+from conformance.run.drawing import shortest
 from conformance.run.hosts import Hosts
 from conformance.run.options import Options
 from conformance.support.naming import counted
@@ -107,8 +108,8 @@ class Upgrade:
         for name in (silent := silent_in_one(names, old, new)):
             say(f"{name}: its checkpoints are not carried over, since it answered nothing in one of the releases")
         names = [name for name in names if name not in silent]
-        drawn = (case for batch in read_cases(out / "both", options.scenarios) for case in batch)
-        cases = list(restarted(drawn, options.scenarios, options.seed))
+        drawn = [case for batch in read_cases(out / "both", options.scenarios) for case in batch]
+        cases = list(restarted(shortest(drawn) if options.rows else drawn, options.scenarios, options.seed))
         if names and cases:
             write_cases(out / "restarts.parquet", cases)
             new = with_carried(new, self._resumed(whole, say, names, both, UPGRADE))

@@ -63,6 +63,21 @@ def batches(
         yield cases
 
 
+def few(scenarios: Sequence[Scenario], seed: int) -> list[Case]:
+    """Cases as drawn of the shortest timeline of several bundles."""
+    return shortest(case for batch in batches(scenarios, 1, seed) for case in batch)
+
+
+def shortest(cases: Iterable[Case]) -> list[Case]:
+    """Those of some cases that are drawn on the shortest timeline of several bundles."""
+    from conformance.generation.suite import family_of
+    from conformance.generation.timelines import Family
+
+    several = [case for case in cases if not case.base and family_of(case.schedule) is Family.SEVERAL]
+    first = min((case.schedule.timeline for case in several), key=len, default=())
+    return [case for case in several if case.schedule.timeline == first]
+
+
 @dataclass(frozen=True)
 class Drawn:
     """The number of distinct cases over all batches of a run, the number of their timelines, and their digest."""

@@ -49,6 +49,14 @@ def test_a_change_is_told_by_a_cell_of_both_releases(bad, good, under, found, ri
     assert ((answer.bad, answer.good), answer.right) == (found, right)
 
 
+@pytest.mark.parametrize(("good", "shown"), [(["plan:x", "plan:y"], True), (["plan:x"], False)])
+def test_several_changes_that_one_release_needs_to_fail_must_each_hold_in_the_other(good, shown):
+    change = Change("T-1", "e", "1", "2", "it fails", "s/g", under="plan:y")
+    old, new = change.engines
+    cells = [cell(old, Verdict.VIOLATED, "plan:x+plan:y"), *(cell(new, Verdict.HOLDS, name) for name in good)]
+    assert answered(change, Results(RunRecord(), {}, {}, cells)).right is shown
+
+
 @pytest.mark.parametrize(("good", "shown"), [("plan:x", True), ("plan:y", False)])
 def test_what_is_broken_in_both_releases_under_another_perturbation_hides_no_change(good, shown):
     change = Change("T-1", "e", "1", "2", "it fails", "s/g")
