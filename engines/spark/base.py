@@ -21,7 +21,7 @@ from conformance.engines.spark.plans.around import Runs, SparkPlan, composed
 from conformance.engines.spark.plans.settings import OTHER_STORES, STORES
 from conformance.engines.spark.refused import refusals
 from conformance.engines.spark.runtime import releases, session
-from conformance.model.engine import CannotRun, Capabilities, EngineGone, Setting
+from conformance.model.engine import CannotRun, Capabilities, EngineGone, Replaced, Setting
 from conformance.model.feature import NATIVE, Feature, Support, emulated, limited, unsupported
 from conformance.model.lateness import Lateness, LatenessProfile
 from conformance.model.program import Program
@@ -183,7 +183,8 @@ class SparkEngine:
 
         if not self.api or hasattr(GroupedData, self.api) or hasattr(DataFrame, self.api):
             return ""
-        return f"PySpark {pyspark.__version__} has no {self.api}"
+        other = f" (try {self.instead})" if isinstance(self, Replaced) else ""
+        return f"PySpark {pyspark.__version__} has no {self.api}{other}"
 
     def open(self, folder: Path) -> None:
         self._folder = folder / self.id.replace(":", "-")

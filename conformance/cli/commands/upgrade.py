@@ -331,10 +331,14 @@ def _engines_of(package: str, asked: tuple[str, ...], scenarios: Sequence[str]) 
     mine = [name for name in ports if package_of(name) == package]
     if ports and not mine and not asked:
         raise click.UsageError(f"no port that was loaded is of {package}; name an engine with --engine")
-    natives = {name: load_engine(name).capabilities.native_operator for name in there}
-    there = [
-        name
-        for name, found in natives.items()
-        if not found or any(program.split("/")[0] in scenarios for program in found.programs)
-    ]
-    return asked or tuple(mine or there)
+
+    def idle(name: str) -> bool:
+        native = load_engine(name).capabilities.native_operator
+        return native is not None and all(program.split("/")[0] not in scenarios for program in native.programs)
+
+    left_out = [name for name in asked if idle(name)]
+    if left_out and len(left_out) == len(asked):
+        raise click.UsageError(f"--engine {left_out[0]}: it runs none of these scenarios; name others with --scenario")
+    for name in left_out:
+        click.echo(f"{name}: left out: it runs none of these scenarios")
+    return tuple(mine) if mine and not asked else tuple(name for name in asked or there if not idle(name))

@@ -107,6 +107,13 @@ def test_no_rollback_is_asked_of_what_keeps_no_checkpoint():
     assert "nothing of apache-beam keeps one: leave it out" in done.output
 
 
+def test_an_engine_that_runs_no_scenario_of_an_upgrade_is_named():
+    arguments = ["pyspark", "--from", "4.2.1", "--to", "4.3.0", "--scenario", "session-timeout"]
+    done = CliRunner().invoke(main, ["upgrade", *arguments, "--engine", "spark-native:count"])
+    assert done.exit_code == 2
+    assert "--engine spark-native:count: it runs none of these scenarios" in done.output
+
+
 def test_a_release_that_cannot_be_installed_ends_the_matrix_of_checkpoints(monkeypatch, tmp_path):
     def missing(release):
         raise CannotRun(f"{release} cannot be installed")

@@ -119,6 +119,9 @@ def test_what_cannot_be_installed_is_told_in_a_line(uv, tmp_path):
     )
     with pytest.raises(CannotRun, match="installed: Because pyspark==4"):
         python_of(Release("pyspark", "4.3.0"))
+    uv["said"] = "error: Failed to build `apache-beam==2.30.0`\n  cause: The build backend returned an error\n"
+    with pytest.raises(CannotRun, match=r"apache-beam==2\.30\.0 has no wheel for Python"):
+        python_of(Release("apache-beam", "2.30.0"))
     uv["error"] = subprocess.TimeoutExpired("uv", 1)
     with pytest.raises(CannotRun, match="was not installed within"):
         python_of(Release("pyspark", "9.9.9"))
