@@ -122,7 +122,7 @@ class Factors:
 
     def meet(self, one: Perturbation, other: Perturbation) -> bool:
         """Whether two of them can be in one row. A plan that some cases or programs cannot be asked under meets such
-        plans alone."""
+        plans alone, as does one that turns a part of the engine off."""
         pair = one.id, other.id
         if pair not in self._meet:
             self._meet[pair] = self._can_meet(one, other)
@@ -132,7 +132,7 @@ class Factors:
         if frozenset({one, other}) in APART:
             return False
         plans = [self.plans[p] for p in (one, other) if p in self.plans]
-        if len(plans) == 2 and not plans[0].meets(plans[1]):
+        if len(plans) == 2 and (not plans[0].meets(plans[1]) or plans[0].off != plans[1].off):
             return False
         if SINK_FAILS in (one, other) and any(plan.own_sink for plan in plans):
             return False

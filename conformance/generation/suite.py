@@ -1,8 +1,9 @@
 """The suite of an engine: the rows of its design, filled with cases of all programs.
 
 Each case as drawn runs on the base row of its timeline. In each other row of the timeline it has a twin, which may have
-a change of its own beside those of the row. A change of a case costs no engine run: what a guarantee promises under
-such changes, and no row put to the test, gets a twin on the base row.
+a change of its own beside those of the row; on an engine of programs, where a case costs time, as many cases have one
+as show something new. A change of a case costs no engine run: what a guarantee promises under such changes, and no row
+put to the test, gets a twin on the base row.
 """
 
 import itertools
@@ -206,7 +207,7 @@ class Suite:
                 # The case that shows most of what this row promises and few cases have shown.
                 gain = {b.id: _owed(asked, [g for g, _ in tested[b.id]], parts, met) for b in left}
                 left.sort(key=lambda base: -gain[base.id])
-                if number and not gain[left[0].id]:
+                if number and not gain[left[0].id] and self._can.native_operator is None:
                     break
                 base = left.pop(0)
                 change = None if number % 2 == 0 or sparse else next(turn)

@@ -49,6 +49,8 @@ class PlanTwin:
         leaves_state: whether what it stored can be read in the end. It has no twins of programs whose state is read,
             otherwise.
         always: whether the kit that checks an adapter asks it in any case.
+        off: whether it turns a part of the engine off, such as a rule of an optimizer. What that part does wrong to
+            other plans cannot be seen beside it.
         slots: the places of a query that the plan takes, by names of the engine's own. QUERY is all of them; it has no
             twins of cases whose job is killed.
     """
@@ -59,6 +61,7 @@ class PlanTwin:
     plain: str = ""
     restarts: bool = False
     always: bool = False
+    off: bool = False
     scrambles: bool = False
     in_parts: bool = False
     one_query: bool = False

@@ -46,6 +46,7 @@ class Twins:
     one_query: bool = False
     on_time: bool = False
     always: bool = False
+    off: bool = False
 
 
 class Runs(Enum):

@@ -47,11 +47,14 @@ def _behind(title: str, code: str, change: Change) -> SparkPlan:
     return SparkPlan(title, f"{PLAIN_TEXT}{code}", changes=Changes(behind=change))
 
 
-def with_settings(title: str, settings: Mapping[str, str], *, restarts: bool = False) -> SparkPlan:
-    """The plain query in a session with these settings."""
+def with_settings(title: str, settings: Mapping[str, str], *, restarts: bool = False, off: bool = False) -> SparkPlan:
+    """The plain query in a session with these settings. ``off``: they turn a part of the engine off."""
     told = "; ".join(f"SET {name.removeprefix('spark.sql.')}={value}" for name, value in settings.items())
     return SparkPlan(
-        title, f"{told}; {PLAIN_TEXT}{RESTARTED * restarts}", settings=settings, twins=Twins(restarts=restarts)
+        title,
+        f"{told}; {PLAIN_TEXT}{RESTARTED * restarts}",
+        settings=settings,
+        twins=Twins(restarts=restarts, off=off),
     )
 
 
@@ -63,7 +66,7 @@ def not_restarted(plan: SparkPlan) -> SparkPlan:
 def _without_rule(rule: str) -> SparkPlan:
     name = "spark.sql.optimizer.excludedRules"
     return with_settings(
-        f"without the optimizer's rule {rule}", {name: f"org.apache.spark.sql.catalyst.optimizer.{rule}"}
+        f"without the optimizer's rule {rule}", {name: f"org.apache.spark.sql.catalyst.optimizer.{rule}"}, off=True
     )
 
 
@@ -222,8 +225,8 @@ PLANS: Mapping[str, SparkPlan] = {
         f"{PLAIN_TEXT} # trigger(processingTime='0 seconds')",
         layout=Layout(fed=True, settles_without_data=True),
     ),
-    "no-codegen": with_settings("whole-stage code generation off", {"spark.sql.codegen.wholeStage": "false"}),
-    "no-adaptive": with_settings("adaptive execution off", {"spark.sql.adaptive.enabled": "false"}),
+    "no-codegen": with_settings("whole-stage code generation off", {"spark.sql.codegen.wholeStage": "false"}, off=True),
+    "no-adaptive": with_settings("adaptive execution off", {"spark.sql.adaptive.enabled": "false"}, off=True),
     "rule-column-pruning": _without_rule("ColumnPruning"),
     "rule-foldable": _without_rule("FoldablePropagation"),
     "rule-empty-relation": _without_rule("PropagateEmptyRelation"),
