@@ -73,6 +73,8 @@ class NativeQuery:
 
     def takes(self, plan: SparkPlan) -> bool:
         """Whether a plan of every Spark engine can be proved for this query. A side that filters its rows does not read
-        a file, or a row group, whose statistics rule all rows out, so those of a micro-batch stay one."""
+        a file, or a row group, whose statistics rule all rows out, so those of a micro-batch stay one. In complete mode
+        no micro-batch without rows follows an advance of the watermark (Spark 4.3.0, 3.5.9)."""
         one_file = plan.layout.files == 1 and not plan.layout.group and (plan.layout.sources == 1 or plan.layout.idle)
-        return (self.ordered or not plan.twins.restarts) and (self.sides == 1 or one_file)
+        settles = self.mode != "complete" or not plan.layout.settles_without_data
+        return settles and (self.ordered or not plan.twins.restarts) and (self.sides == 1 or one_file)
