@@ -216,6 +216,16 @@ def test_a_plan_that_meets_few_others_is_in_one_row_where_runs_are_dear():
         assert sum(p == whole for row in found for p, _ in row.parts) == times
 
 
+def test_what_turns_a_part_of_the_engine_off_meets_its_like_alone():
+    """What a rule of an optimizer does wrong to another plan is not to be seen where the rule is off."""
+    off = (PlanTwin("no rule", "", off=True), PlanTwin("no codegen", "", off=True))
+    found = changing(designed(replace(REFERENCE, plans=(*PLANS, *off)), each=1))
+    mine = {plan.perturbation for plan in off}
+    plans = [{p for p, _ in row.parts if p.id.startswith("plan:")} for row in found]
+    assert mine in plans
+    assert not [there for there in plans if there & mine and there - mine]
+
+
 def test_rows_of_a_kind_are_its_own():
     for kind in Kind:
         assert {row.kind for row in designed(kind=kind)} == {kind}
