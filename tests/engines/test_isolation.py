@@ -126,6 +126,7 @@ def test_an_engine_that_hangs_is_ended_and_the_next_gets_a_process_of_its_own(tm
     assert below(process.pid, b"") == []
 
 
+@pytest.mark.slow
 def test_nothing_is_left_of_an_interrupted_run(tmp_path):
     """No process, no temporary file."""
     pytest.importorskip("pyspark")

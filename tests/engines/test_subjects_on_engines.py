@@ -118,6 +118,7 @@ def test_a_query_runs_through_spark_connect_and_may_answer_otherwise_there(spark
     assert [row["count"] for rows in connected.outputs.values() for row in rows] == [3], "it goes on from the state"
 
 
+@pytest.mark.slow
 def test_a_windowed_count_may_be_computed_again_on_spark(spark_subjects):
     driver, _ = spark_subjects
     visits = loaded(EXAMPLES / "my_query.py")[0]["visits"]
@@ -133,6 +134,7 @@ def test_what_is_computed_once_is_found_on_spark(spark_subjects, question):
     assert found[question].verdict is Verdict.VIOLATED
 
 
+@pytest.mark.slow
 def test_a_query_is_started_for_each_micro_batch_on_spark(spark_subjects):
     driver, _ = spark_subjects
     clicks_on_ads = loaded(EXAMPLES / "subjects_spark.py")[0]["clicks_on_ads"]
@@ -217,6 +219,7 @@ def test_a_filter_by_the_clock_is_found_on_beam_and_its_script_shows_it(beam_sub
     shown(driver, there["recent"], failing["time"], HERE / "subjects" / "seeded_beam.py", tmp_path)
 
 
+@pytest.mark.slow
 def test_prism_cuts_the_sessions_of_a_users_pipeline(beam_subjects, prism):
     """As docs/findings/prism_sessions.py shows it (Beam 2.77.0), found without an oracle."""
     driver, _ = beam_subjects
@@ -283,6 +286,7 @@ def test_what_cannot_be_tested_gets_one_line_on_beam(beam_subjects):
     assert "(seeded_beam.py, line " in report.error
 
 
+@pytest.mark.slow
 def test_a_count_of_rows_is_silently_taken_for_a_count_of_pages(spark_subjects, tmp_path):
     driver, _ = spark_subjects
     before = loaded(EXAMPLES / "my_query.py")[0]["visits"]

@@ -107,6 +107,7 @@ def accepting(blocked):
     return "".join(entry.format(*row) for row in rows)
 
 
+@pytest.mark.slow
 def test_what_is_mended_is_told_and_passes_once_the_other_output_was_accepted(home):
     blocked = upgrade("2.1", "1.0", home)
     assert blocked.returncode == 1, blocked.stdout + blocked.stderr
@@ -467,6 +468,7 @@ def test_a_move_to_a_release_that_lacks_the_api_is_one_line(home):
     assert "cannot compare reference and released@0.9: toy-framework 0.9 has no operator" in done.stderr
 
 
+@pytest.mark.slow
 def test_the_matrix_of_checkpoints_has_upgrades_and_rollbacks(home):
     """3.0 loses the timers of a checkpoint of 1.1, also where it is the one that began, and 4.0 cannot read one of
     another release. What is known is not asked again."""

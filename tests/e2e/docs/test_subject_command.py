@@ -91,6 +91,7 @@ def test_a_subject_is_a_test_item(tmp_path):
     assert {script.name.partition("-")[0] for script in (tmp_path / "build").glob("*.py")} == {"totals"}
 
 
+@pytest.mark.slow
 @pytest.mark.engine
 def test_a_test_of_ones_own_asks_a_subject(tmp_path):
     pytest.importorskip("apache_beam")

@@ -45,6 +45,7 @@ def test_a_violated_guarantee_fails_with_its_witness(team):
     assert "Traceback" not in done.stdout
 
 
+@pytest.mark.slow
 def test_what_is_accepted_is_an_expected_failure(team):
     failed = run_pytest(team, "--conformance", "--conformance-engine", DROPS)
     signatures = [line for line in failed.stdout.splitlines() if line.startswith("signature = ")]

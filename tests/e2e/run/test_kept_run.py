@@ -65,6 +65,7 @@ def test_a_changed_predicate_asks_for_no_pack_again(options, first, monkeypatch,
     assert results.environment["reference"].failure == ""
 
 
+@pytest.mark.slow
 def test_fresh_asks_for_everything(options, first, tmp_path):
     again = Run(replace(options, out=tmp_path, traces=replace(options.traces, fresh=True))).execute()
     assert told(again) == told(first)

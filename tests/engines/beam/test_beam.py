@@ -265,6 +265,7 @@ def test_what_a_reshuffle_changes_beside_an_output_is_in_the_output(beam):
     assert behind(Timestamp(9), IntervalWindow(0, 20), on_time)["changed"] == "its window end was 10000, and is 20000"
 
 
+@pytest.mark.slow
 def test_what_contradicts_a_claim_by_holding_comes_with_a_witness(beam, tmp_path):
     """The runner is said to shuffle elements: the smallest case in which it does not, run alone, and kept apart from
     all cells."""

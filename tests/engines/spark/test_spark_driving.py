@@ -251,6 +251,7 @@ def by_key(trace, steps=0):
     return found
 
 
+@pytest.mark.slow
 def test_windows_behind_have_every_row_of_the_operator(spark, tmp_path):
     """In the step that it left the operator in; so has the last watermark."""
     engine = load_engine("spark-tws")
