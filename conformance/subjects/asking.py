@@ -94,7 +94,7 @@ class Asking:
         self.smaller = Smaller(self.judging, self.budget)
         self.failing: dict[str, Failing] = {}
         self.found: dict[str, Finding] = {}
-        self._layered = 0
+        self._layered, self._unsteady = 0, False
 
     def report(self) -> Report:
         """The verdicts on all questions.
@@ -106,6 +106,8 @@ class Asking:
             self.cases = Cases(self.judging, self.options)
             self.found = {question.id: self._left_out(question) for question in self._questions}
             answers = self.cases.answers()
+            if self.cases.unsteady:
+                self._find_unsteady(*self.cases.unsteady)
             self._ask_all()
         except NotAsked as hindered:  # the run that all questions compare with
             raise InvalidSubject(f"subject {self.runs.subject.name}: {hindered}") from None
@@ -148,7 +150,7 @@ class Asking:
                     if not self.found[question.id].cases:
                         self._find(replace(self.found[question.id], why="the budget was spent"))
             done = all(f.verdict is Verdict.VIOLATED or f.left_out for f in self.found.values())
-            if self.options.budget is None or not self.budget.has() or done:
+            if self.options.budget is None or not self.budget.has() or done or self._unanswerable() == MEND:
                 return
 
     def _find(self, finding: Finding) -> Finding:
@@ -180,7 +182,7 @@ class Asking:
         """Asks the pairs that failed before. One that fails again is the verdict on its question."""
         for question in self._questions:
             pair, before = self.options.known.get(question.id), self.found[question.id]
-            if pair is None or before.left_out or self.budget.left <= 0:
+            if pair is None or before.left_out or self.budget.left <= 0 or self._unsteady:
                 continue
             if why := self.judging.fails(question, pair):
                 self.say(f"{question.id}: fails as it did before")
@@ -190,7 +192,7 @@ class Asking:
     def _unanswerable(self) -> str:
         """Why no other question says anything: the same run gives another answer, or may by the clock; "" else."""
         firsts = [self.found[q.id] for q in self._questions if q.first]
-        if any(finding.verdict is Verdict.VIOLATED for finding in firsts):
+        if self._unsteady or any(finding.verdict is Verdict.VIOLATED for finding in firsts):
             return MEND
         return next((finding.why for finding in firsts if finding.why == BY_THE_CLOCK), "")
 
@@ -217,6 +219,8 @@ class Asking:
         found = dict(self.found)
         layers = layers_of([q for q in open_ if not found[q.id].left_out])
         done: set[str] = set()
+        if self._unanswerable():
+            return done
         try:
             for question in (q for q in open_ if q.first and not found[q.id].left_out):
                 self.budget.check()
@@ -239,6 +243,8 @@ class Asking:
                     continue
                 before = found[question.id] if failing.isolated else failing.as_one
                 done.add(self._find(self._violated(failing, held(before, cases, rows))).question)
+                if self._unsteady:
+                    return done
         except (NotAsked, OutOfTime):
             pass
         return done
@@ -319,8 +325,8 @@ class Asking:
         """The verdict on a question that fails, alone or together with others, reduced."""
         question, *others = failing.layers
         pair = failing.pair
-        asked_again = any(q.first for q in self._questions)
-        if not asked_again and not question.of_runs and not self.runs.repeats(pair.plain, self.runs.packed):
+        if not (question.first or question.of_runs) and (unsteady := self.judging.unsteady(pair)):
+            self._find_unsteady(*unsteady)
             return replace(before, verdict=Verdict.NOT_ASKED, cases=0, rows=0, why=MEND)
         self.say(f"{before.question}: fails; reducing")
         if others:  # their changes are no part of what is fair to the first
@@ -333,6 +339,17 @@ class Asking:
             why = f"the budget was spent before it was told which of them it is: {why}"
         self.failing[before.question] = pair, why
         return replace(before, verdict=Verdict.VIOLATED, why=why)
+
+    def _find_unsteady(self, run: Run, wrong: Mapping[int, str]) -> None:
+        """Takes that a run did not answer as it did before. What was found so far may be by chance."""
+        self._unsteady = True
+        for question in self._questions:
+            before = self.found[question.id]
+            if question.first and not before.left_out:
+                self._find(self._violated(Together((question,), Pair(run, run), wrong), before))
+            elif before.verdict in (Verdict.HOLDS, Verdict.VIOLATED):
+                self.failing.pop(question.id, None)
+                self._find(replace(before, verdict=Verdict.NOT_ASKED, cases=0, rows=0, why=MEND))
 
 
 def ask(

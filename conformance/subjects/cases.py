@@ -50,6 +50,7 @@ class Cases:
         self._drawn: dict[int, Asked] = {}
         self._closes = self.runs.driver.closes or bool(self.runs.other and self.runs.other.closes)
         self._wanted = self.runs.driver.packs
+        self.unsteady: tuple[Run, dict[int, str]] | None = None
         self.span = self._spanned()
         self.note = self._proved(self.asked(1))
 
@@ -150,14 +151,15 @@ class Cases:
         return f"{_cases_of(asked)} in {counted(len(streams), 'stream')}: {why}"
 
     def _compared(self, asked: Asked) -> tuple[str, str]:
-        """(why cases can share runs, why they cannot). Other keys than those drawn may not come through; where they do
-        not, the subject has none."""
+        """(why cases can share runs, why they cannot). Other keys than those drawn may not come through, or may not be
+        answered as these are; the subject has none then. What an answer says of the spelling of a key differs."""
         runs, whole = self.runs, Run(asked.delivery)
         sizes: dict[int, int] = {}
         for row in asked.data:
             sizes[row.case] = sizes.get(row.case, 0) + 1
         sampled = sorted(sizes, key=lambda case: (-sizes[case], case))[:SAMPLED]
-        alone = {case: runs.closed(only(Pair(whole, whole), case).plain) for case in sampled}
+        lone = {case: only(Pair(whole, whole), case).plain for case in sampled}
+        alone = {case: runs.closed(run) for case, run in lone.items()}
         if runs.driver.parallel > 1:
             runs.begin(whole, True)
             for run in alone.values():
@@ -174,11 +176,18 @@ class Cases:
             return "its timers go by the clock", ""  # alone, less time passes
         together = runs.cases(ran, True)
         for case, run in alone.items():
-            seen = runs.cases(runs.run(run, packed=False), False)
-            if said := difference(together.get(case, ()), seen[0]):
-                if not runs.repeats(whole, True):
-                    return "another time, it answers otherwise", ""
+            mine, seen = together.get(case, ()), runs.cases(runs.run(run, packed=False), False)[0]
+            if not difference(mine, seen):
+                continue
+            if wrong := self._judging.otherwise(whole, True):
+                self.unsteady = whole, wrong
+                return "another time, it answers otherwise", ""
+            as_there = runs.cases(runs.run(runs.named(lone[case]), packed=False), True).get(case, ())
+            if said := difference(mine, as_there):
                 return "", f"a case answers otherwise among others than alone: {said.words}"
+            if len(as_there) != len(seen):
+                runs.subject = replace(runs.subject, keys=())
+                return "", "keys of another spelling are answered otherwise"
         return f"{len(sampled)} of them answer alone as they do together", ""
 
     def _streams(self, asked: Asked, *seed: Any) -> list[Asked]:

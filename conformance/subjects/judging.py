@@ -5,13 +5,29 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from conformance.subjects.answers import Ran, difference
-from conformance.subjects.questions import BOUNDED, SAME, STATE, TAKES_NO_RUN, NotAsked, Pair, Question, Seen, same
+from conformance.subjects.questions import (
+    AGAIN,
+    BOUNDED,
+    SAME,
+    STATE,
+    TAKES_NO_RUN,
+    NotAsked,
+    Pair,
+    Question,
+    Run,
+    Seen,
+    same,
+)
 from conformance.subjects.rows import CLOSING, rows_in
 from conformance.subjects.runs import Runs
 from conformance.subjects.setup import NOBODY, PREVIOUS
 
 RESERVED = 20
 """The seconds of a budget that are kept for the reduction of a failure; of a small one a quarter."""
+
+REPEATS, PATIENCE = 3, 3.0
+"""How often each run of a pair that fails is made again, before what differs between the two is blamed; once where that
+takes more seconds."""
 
 FAILS = "the query fails: "
 """What is said of a run that ended with an error."""
@@ -110,6 +126,24 @@ class Judging:
         before, after = (self.runs.cases(ran, bool(self.runs.subject.own_key)) for ran in (plain, varied))
         differing = [case for case in {*before, *after} if difference(before.get(case, ()), after.get(case, ()))]
         return max(differing, default=0)
+
+    def otherwise(self, run: Run, packed: bool) -> dict[int, str]:
+        """Case -> how it is answered otherwise, where a run is made once more in the same way."""
+        once, again = (self.runs.run(run, packed, anew) for anew in (False, True))
+        return self.judged(AGAIN, Pair(run, run), once, again, packed)[0]
+
+    def unsteady(self, pair: Pair) -> tuple[Run, dict[int, str]] | None:
+        """A run of a pair that does not answer each time alike, and what differs; None where none was seen. A run that
+        is made otherwise than the plain one may do so because of that."""
+        alike = replace(pair.varied.setup, passed=0) == replace(pair.plain.setup, passed=0)
+        begun = time.monotonic()
+        for _ in range(REPEATS):
+            for run in (pair.plain, pair.varied) if alike else (pair.plain,):
+                if wrong := self.otherwise(run, self.runs.packed):
+                    return run, wrong
+            if time.monotonic() - begun > PATIENCE:
+                return None
+        return None
 
     def fails(self, question: Question, pair: Pair) -> str:
         """What is wrong with a pair by itself, "" for nothing."""

@@ -7,7 +7,7 @@ from functools import cached_property, partial
 
 from conformance.model.types import Int
 from conformance.model.values import Json
-from conformance.subjects.answers import Answer, Ran, by_case, difference, final
+from conformance.subjects.answers import Answer, Ran, by_case, final
 from conformance.subjects.driver import Driver, Facts
 from conformance.subjects.questions import NotAsked, Run
 from conformance.subjects.rows import CLOSING, Delivery, Row, rows_in, written
@@ -120,11 +120,6 @@ class Runs:
             {of: [written(self.subject, row, own) for row in batch if row.input == of] for of in self.subject.inputs}
             for batch in delivery
         ]
-
-    def repeats(self, run: Run, packed: bool) -> bool:
-        """Whether a run answers once more as it did."""
-        once, again = (self.answer(self.run(run, packed, anew)) for anew in (False, True))
-        return not difference(once, again)
 
     def must(self, ran: Ran) -> None:
         """Raises InvalidSubject where a run over drawn rows failed."""

@@ -490,6 +490,38 @@ def test_what_differs_from_run_to_run_is_not_asked_further():
     assert (found["order"].verdict, found["order"].why) == (Verdict.NOT_ASKED, MEND)
 
 
+def test_a_question_is_not_blamed_for_what_differs_now_and_then():
+    """Every fourth run, whatever is asked."""
+    count = itertools.count(1)
+
+    def at_times(batches):
+        odd = next(count) % 4 == 0
+        return Ran({0: tuple({"user": r["user"], "n": odd} for b in batches for r in b)})
+
+    found, failing, _ = verdicts(at_times, Toy(Facts(columns=("user", "n"))))
+    assert {f.verdict for q, f in found.items() if q != "again"} == {Verdict.NOT_ASKED}
+    assert (found["again"].verdict, {*failing}) == (Verdict.VIOLATED, {"again"})
+
+
+def test_what_a_key_is_spelled_like_may_come_out():
+    def spelled(batches):
+        return Ran({n: tuple({"user": r["user"], "n": r["user"][::-1]} for r in b) for n, b in enumerate(batches)})
+
+    found, _, report = verdicts(spelled, Toy(Facts(columns=("user", "n"))))
+    assert report.packed.startswith("6 cases in a run: 2 of them answer alone as they do together")
+    assert found["order"].verdict is Verdict.HOLDS
+
+
+def test_keys_of_another_spelling_may_be_answered_otherwise():
+    def chosen(batches):
+        rows = [[r for r in b if r["user"] in ("k1", "k2")] for b in batches]
+        return Ran({n: tuple({"user": r["user"]} for r in b) for n, b in enumerate(rows)})
+
+    found, _, report = verdicts(chosen, Toy(Facts(columns=("user",))))
+    assert "streams: keys of another spelling are answered otherwise" in report.packed
+    assert found["order"].rows > 0
+
+
 def test_a_cache_that_outlives_a_run_is_found_though_all_further_answers_are_empty():
     seen = set()
 
