@@ -24,6 +24,7 @@ from conformance.subjects.questions import (
     together,
 )
 from conformance.subjects.reduction import fewest
+from conformance.subjects.rows import rows_in
 from conformance.subjects.runs import Runs
 from conformance.subjects.schema import InvalidSubject
 from conformance.subjects.smaller import Smaller
@@ -346,7 +347,9 @@ class Asking:
         for question in self._questions:
             before = self.found[question.id]
             if question.first and not before.left_out:
-                self._find(self._violated(Together((question,), Pair(run, run), wrong), before))
+                cases = before.cases or len({row.case for row in rows_in(run.delivery) if row.case >= 0})
+                failing = Together((question,), Pair(run, run), wrong)
+                self._find(self._violated(failing, replace(before, cases=cases)))
             elif before.verdict in (Verdict.HOLDS, Verdict.VIOLATED):
                 self.failing.pop(question.id, None)
                 self._find(replace(before, verdict=Verdict.NOT_ASKED, cases=0, rows=0, why=MEND))

@@ -56,7 +56,7 @@ class Versions:
     "--budget",
     metavar="TIME",
     callback=options.seconds,
-    help="Take as long as this, such as 90s or 5m, for more and more cases. Default: one round of cases.",
+    help="Take as long as this (90s, 5m), in each release, for more and more cases. Default: one round of cases.",
 )
 @click.option(
     "--release",
