@@ -128,7 +128,8 @@ class Runs:
         if ran.error:
             raise InvalidSubject(
                 f"subject {self.subject.name}: the query failed over drawn rows: {ran.error}; if they are rows that "
-                "it need not take, say which values a column has with values={…}, or give --sample"
+                "it need not take, say which values a column has with values={…}, or give --sample; if its session "
+                "needs settings, give settings={…}"
             )
 
     def passed(self, ran: Ran, delivery: Delivery) -> bool:
