@@ -81,12 +81,11 @@ def prove(
         # each of its sides, as a source of its own (Spark 4.3.0).
         rows = 0 if reads.without_data(number) else rows
         counted = [source["numInputRows"] for source in found[number]["sources"]]
-        each = all(read in (rows, rows * reads.evaluations) for read in counted)
-        # Spark 4.3.0 tells the rows of all sides as those of the first, where the sides have the same columns.
-        # With two sources and many plans at once, 4.3.0 was seen to tell the rows of both sides of a join once.
-        together = sum(counted) in {
-            rows * often for often in (1, reads.evaluations, reads.sides, reads.sides * reads.evaluations)
-        }
+        # Spark 4.3.0 tells the rows of all sides as those of the first, where the sides have the same columns. With two
+        # sources and many plans at once, 4.3.0 was seen to tell the rows of both sides of a join once; of a semi join
+        # of rows that are read twice, those of the second side as often again.
+        often = {rows * n for n in (1, reads.evaluations, reads.sides, reads.sides * reads.evaluations)}
+        each, together = all(read in often for read in counted), sum(counted) in often
         # Where the optimizer leaves an empty source out, 3.5.9 reports no rows of any source.
         none = reads.sources > 1 and not any(counted)
         if not (each or together or none):
