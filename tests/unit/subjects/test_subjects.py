@@ -928,7 +928,7 @@ def test_runs_of_the_same_micro_batches_keep_their_shape_when_they_are_reduced()
 
 
 def test_what_an_engine_refuses_is_not_said_to_be_of_the_rows():
-    for refused, says in ((True, "counting: refused: no such thing"), (False, "give --sample")):
+    for refused, says in ((True, "counting: refused: no such thing"), (False, "give settings={…}")):
         ran = Ran(error="no such thing", refused=refused)
         report, _ = ask(Toy(), replace(declared(counting), function=lambda batches, ran=ran: ran), ALL)
         assert report.error.endswith(says)
