@@ -193,7 +193,7 @@ def _cause(said: str, release: Release) -> str:
     words = " ".join(said.replace("×", " ").replace("╰─▶", " ").replace("│", " ").split())
     if f"there is no version of {release.package}=={release.version} " in words:
         return f"the package index has no such release (`pip index versions {release.package}` lists those that it has)"
-    if unbuilt := re.search(r"Failed to (?:download and )?build `([^`]+)`", words):
+    if unbuilt := re.search(r"Failed to build `([^`]+)`", words):
         return f"{unbuilt[1]} has no wheel for Python {sys.version_info[0]}.{sys.version_info[1]}, and cannot be built"
     start = words.find("Because")
     return (words[start:] if start >= 0 else words)[:300] or "uv gave no reason"

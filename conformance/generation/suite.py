@@ -1,9 +1,9 @@
 """The suite of an engine: the rows of its design, filled with cases of all programs.
 
 Each case as drawn runs on the base row of its timeline. In each other row of the timeline it has a twin, which may have
-a change of its own beside those of the row; on an engine of programs, where a case costs time, as many cases have one
-as show something new. A change of a case costs no engine run: what a guarantee promises under such changes, and no row
-put to the test, gets a twin on the base row.
+a change of its own beside those of the row. On an engine of programs a case costs time, so cases that would show
+nothing new have no twin there. A change of a case costs no engine run: what a guarantee promises under such changes,
+and no row put to the test, gets a twin on the base row.
 """
 
 import itertools

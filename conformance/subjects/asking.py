@@ -135,7 +135,8 @@ class Asking:
             number += 1
             open_ = [q for q in self._questions if self.found[q.id].verdict is not Verdict.VIOLATED]
             before = dict(self.found)
-            if self.driver.parallel > 1 and not self.runs.subject.other and self.budget.has():
+            idle = self.driver.parallel > 1 and not self.runs.subject.other and not self._unsteady
+            if idle and self.budget.has():
                 self._begin_ahead([q for q in open_ if not before[q.id].left_out], number)
             at_once = self._asked_together(open_, number)
             for question in open_:
@@ -163,6 +164,8 @@ class Asking:
         if self.found.get(finding.question) != finding:
             self.found[finding.question] = finding
             self.seen(self._so_far, self.failing)
+        if finding.verdict is Verdict.VIOLATED and any(q.first and q.id == finding.question for q in self._questions):
+            self._withdraw()
         return finding
 
     @property
@@ -186,6 +189,11 @@ class Asking:
             if pair is None or before.left_out or self.budget.left <= 0 or self._unsteady:
                 continue
             if why := self.judging.fails(question, pair):
+                # Where this is asked, too, it is asked next, and takes such verdicts back.
+                steadily = question.of_runs or any(q.first for q in self._questions)
+                if not steadily and (unsteady := self.judging.unsteady(pair, packed=False, times=1)):
+                    self._find_unsteady(*unsteady)
+                    continue
                 self.say(f"{question.id}: fails as it did before")
                 self.failing[question.id] = pair, why
                 self._find(replace(before, verdict=Verdict.VIOLATED, cases=1, why=why))
@@ -326,7 +334,7 @@ class Asking:
         """The verdict on a question that fails, alone or together with others, reduced."""
         question, *others = failing.layers
         pair = failing.pair
-        if not (question.first or question.of_runs) and (unsteady := self.judging.unsteady(pair)):
+        if not (question.first or question.of_runs) and (unsteady := self.judging.unsteady(pair, self.runs.packed)):
             self._find_unsteady(*unsteady)
             return replace(before, verdict=Verdict.NOT_ASKED, cases=0, rows=0, why=MEND)
         self.say(f"{before.question}: fails; reducing")
@@ -342,15 +350,21 @@ class Asking:
         return replace(before, verdict=Verdict.VIOLATED, why=why)
 
     def _find_unsteady(self, run: Run, wrong: Mapping[int, str]) -> None:
-        """Takes that a run did not answer as it did before. What was found so far may be by chance."""
-        self._unsteady = True
+        """A run did not answer as it did before: that is the verdict on the question about it."""
+        self._withdraw()
         for question in self._questions:
             before = self.found[question.id]
             if question.first and not before.left_out:
                 cases = before.cases or len({row.case for row in rows_in(run.delivery) if row.case >= 0})
                 failing = Together((question,), Pair(run, run), wrong)
                 self._find(self._violated(failing, replace(before, cases=cases)))
-            elif before.verdict in (Verdict.HOLDS, Verdict.VIOLATED):
+
+    def _withdraw(self) -> None:
+        """What was found of other questions may be by chance."""
+        self._unsteady = True
+        for question in self._questions:
+            before = self.found[question.id]
+            if not question.first and before.verdict in (Verdict.HOLDS, Verdict.VIOLATED):
                 self.failing.pop(question.id, None)
                 self._find(replace(before, verdict=Verdict.NOT_ASKED, cases=0, rows=0, why=MEND))
 

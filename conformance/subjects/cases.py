@@ -7,8 +7,8 @@ from random import Random
 from typing import Any
 
 from conformance.generation.examples import seeded
-from conformance.model.values import Json
-from conformance.subjects.answers import ONE_ANSWER, difference
+from conformance.model.values import Json, canonical
+from conformance.subjects.answers import ONE_ANSWER, Answer, difference
 from conformance.subjects.drawing import draw
 from conformance.subjects.driver import Facts
 from conformance.subjects.judging import Judging
@@ -151,8 +151,8 @@ class Cases:
         return f"{_cases_of(asked)} in {counted(len(streams), 'stream')}: {why}"
 
     def _compared(self, asked: Asked) -> tuple[str, str]:
-        """(why cases can share runs, why they cannot). Other keys than those drawn may not come through, or may not be
-        answered as these are; the subject has none then. What an answer says of the spelling of a key differs."""
+        """(why cases can share runs, why they cannot). Other keys than those drawn may not come through, or may be
+        answered in another way; the subject then has no key. A column may say how a key is spelled, as a hash does."""
         runs, whole = self.runs, Run(asked.delivery)
         sizes: dict[int, int] = {}
         for row in asked.data:
@@ -174,18 +174,19 @@ class Cases:
             )
         if ran.clocked:
             return "its timers go by the clock", ""  # alone, less time passes
-        together = runs.cases(ran, True)
+        together, repeated = runs.cases(ran, True), False
         for case, run in alone.items():
             mine, seen = together.get(case, ()), runs.cases(runs.run(run, packed=False), False)[0]
             if not difference(mine, seen):
                 continue
-            if wrong := self._judging.otherwise(whole, True):
+            if not repeated and (wrong := self._judging.otherwise(whole, True)):
                 self.unsteady = whole, wrong
                 return "another time, it answers otherwise", ""
+            repeated = True
             as_there = runs.cases(runs.run(runs.named(lone[case]), packed=False), True).get(case, ())
             if said := difference(mine, as_there):
                 return "", f"a case answers otherwise among others than alone: {said.words}"
-            if len(as_there) != len(seen):
+            if _shape(as_there) != _shape(seen):
                 runs.subject = replace(runs.subject, keys=())
                 return "", "keys of another spelling are answered otherwise"
         return f"{len(sampled)} of them answer alone as they do together", ""
@@ -207,6 +208,12 @@ class Cases:
             self._delivered(behind, longer, *seed, 2, random=random),
         ]
         return [one for one in found if one.data]
+
+
+def _shape(answer: Answer) -> tuple[int, dict[str, int]]:
+    """(how many rows, column -> how many values) of an answer."""
+    columns = {name for row in answer for name in row}
+    return len(answer), {name: len({canonical(row.get(name)) for row in answer}) for name in columns}
 
 
 def _cases_of(asked: Asked) -> str:

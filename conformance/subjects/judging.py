@@ -20,7 +20,7 @@ from conformance.subjects.questions import (
 )
 from conformance.subjects.rows import CLOSING, rows_in
 from conformance.subjects.runs import Runs
-from conformance.subjects.setup import NOBODY, PREVIOUS
+from conformance.subjects.setup import NOBODY, PREVIOUS, Setup
 
 RESERVED = 20
 """The seconds of a budget that are kept for the reduction of a failure; of a small one a quarter."""
@@ -130,16 +130,19 @@ class Judging:
     def otherwise(self, run: Run, packed: bool) -> dict[int, str]:
         """Case -> how it is answered otherwise, where a run is made once more in the same way."""
         once, again = (self.runs.run(run, packed, anew) for anew in (False, True))
+        if once.error and not again.error:
+            once, again = again, once
         return self.judged(AGAIN, Pair(run, run), once, again, packed)[0]
 
-    def unsteady(self, pair: Pair) -> tuple[Run, dict[int, str]] | None:
-        """A run of a pair that does not answer each time alike, and what differs; None where none was seen. A run that
-        is made otherwise than the plain one may do so because of that."""
-        alike = replace(pair.varied.setup, passed=0) == replace(pair.plain.setup, passed=0)
+    def unsteady(self, pair: Pair, packed: bool, times: int = REPEATS) -> tuple[Run, dict[int, str]] | None:
+        """A run of a pair's rows that does not answer each time alike, and what differs; None where none was seen. Each
+        such run is made in the plain way: a restart, or a setting, may be why another one is not steady."""
+        plain = replace(pair.plain, setup=Setup(passed=pair.plain.setup.passed))
+        as_plain = pair.varied.setup == Setup(passed=pair.varied.setup.passed)
         begun = time.monotonic()
-        for _ in range(REPEATS):
-            for run in (pair.plain, pair.varied) if alike else (pair.plain,):
-                if wrong := self.otherwise(run, self.runs.packed):
+        for _ in range(times):
+            for run in (plain, pair.varied) if as_plain else (plain,):
+                if wrong := self.otherwise(run, packed):
                     return run, wrong
             if time.monotonic() - begun > PATIENCE:
                 return None

@@ -183,7 +183,7 @@ class SparkEngine:
 
         if not self.api or hasattr(GroupedData, self.api) or hasattr(DataFrame, self.api):
             return ""
-        other = f" (try {self.instead})" if isinstance(self, Replaced) else ""
+        other = f" (try {self.instead})" if isinstance(self, Replaced) and releases.released() >= (4, 0) else ""
         return f"PySpark {pyspark.__version__} has no {self.api}{other}"
 
     def open(self, folder: Path) -> None:

@@ -85,7 +85,8 @@ def prove(
         # sources and many plans at once, 4.3.0 was seen to tell the rows of both sides of a join once; of a semi join
         # of rows that are read twice, those of the second side as often again.
         often = {rows * n for n in (1, reads.evaluations, reads.sides, reads.sides * reads.evaluations)}
-        each, together = all(read in often for read in counted), sum(counted) in often
+        of_each = {rows, rows * reads.evaluations} | (often if reads.evaluations > 1 else set())
+        each, together = all(read in of_each for read in counted), sum(counted) in often
         # Where the optimizer leaves an empty source out, 3.5.9 reports no rows of any source.
         none = reads.sources > 1 and not any(counted)
         if not (each or together or none):

@@ -522,6 +522,15 @@ def test_keys_of_another_spelling_may_be_answered_otherwise():
     assert found["order"].rows > 0
 
 
+def test_a_column_that_is_looked_up_by_the_key_keeps_cases_apart():
+    def looked_up(batches):
+        names = {"k1": "Ann", "k2": "Bob"}
+        return Ran({n: tuple({"user": r["user"], "n": names.get(r["user"])} for r in b) for n, b in enumerate(batches)})
+
+    _, _, report = verdicts(looked_up, Toy(Facts(columns=("user", "n"))))
+    assert "streams: keys of another spelling are answered otherwise" in report.packed
+
+
 def test_a_cache_that_outlives_a_run_is_found_though_all_further_answers_are_empty():
     seen = set()
 
@@ -812,7 +821,7 @@ def test_what_failed_before_is_asked_first(tmp_path):
     toy = Toy()
     found, again, _ = verdicts(first_page, toy, replace(asked, known=known))
     assert again["order"] == failing["order"]
-    assert toy.runs == 1 + 2 + 2  # the plain run, two cases alone, and the pair
+    assert toy.runs == 1 + 2 + 2 + 3  # the plain run, two cases alone, the pair, and the pair once more
     assert found["order"].cases == 1
     found, again, _ = verdicts(counting, options=replace(asked, known=known))
     assert found["order"].verdict is Verdict.HOLDS
