@@ -225,6 +225,7 @@ class Process:
             return self._asked(pack)
         name = self._shelf.next(place := self._place(pack))
         if found := self._shelf.given(name, pack):
+            self._watch.answered()  # in an earlier run
             return found
         try:
             run = self._asked(pack)

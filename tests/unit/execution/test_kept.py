@@ -260,6 +260,22 @@ def test_what_a_plan_failed_with_is_not_asked_again(tmp_path, pack):
         assert kept.traces == given.traces
 
 
+def test_an_engine_with_kept_answers_is_not_given_up(tmp_path, packs):
+    """All packs that a second run asks for may be those that fail."""
+
+    class Fails(Asked):
+        def run(self, pack):
+            raise EngineDown("QueryFailed: no equality")
+
+    Process(Asked, shelf(tmp_path)).run(packs[0])
+    engine = Process(Fails, shelf(tmp_path))
+    engine.run(packs[0])
+    for other in packs[1:4]:
+        with pytest.raises(EngineDown, match="no equality"):
+            engine.run(other)
+    assert engine.given_up == ""
+
+
 def test_fresh_asks_and_keeps(tmp_path, pack):
     Process(Asked, shelf(tmp_path)).run(pack)
     asked = Asked()
