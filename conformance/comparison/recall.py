@@ -17,7 +17,7 @@ from conformance.results.results import Results
 from conformance.support.reading import BadInput, tables_of, text_of
 
 BUDGET = "10m"
-"""More than a run on two releases takes."""
+"""The time of a run on two releases. What is left out of the run is not shown."""
 
 MENDED = (Verdict.VIOLATED, Verdict.HOLDS)
 """The verdicts of the bad release and of the good one where a cell shows a change."""

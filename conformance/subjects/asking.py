@@ -135,8 +135,8 @@ class Asking:
             number += 1
             open_ = [q for q in self._questions if self.found[q.id].verdict is not Verdict.VIOLATED]
             before = dict(self.found)
-            idle = self.driver.parallel > 1 and not self.runs.subject.other and not self._unsteady
-            if idle and self.budget.has():
+            by_itself = not (self.runs.subject.other or self._unsteady)
+            if self.driver.parallel > 1 and by_itself and self.budget.has():
                 self._begin_ahead([q for q in open_ if not before[q.id].left_out], number)
             at_once = self._asked_together(open_, number)
             for question in open_:
@@ -152,7 +152,7 @@ class Asking:
                     if not self.found[question.id].cases:
                         self._find(replace(self.found[question.id], why="the budget was spent"))
             done = all(f.verdict is Verdict.VIOLATED or f.left_out for f in self.found.values())
-            if self.options.budget is None or not self.budget.has() or done or self._unanswerable() == MEND:
+            if self.options.budget is None or not self.budget.has() or done or self._unsteady:
                 return
 
     def _find(self, finding: Finding) -> Finding:
@@ -189,9 +189,11 @@ class Asking:
             if pair is None or before.left_out or self.budget.left <= 0 or self._unsteady:
                 continue
             if why := self.judging.fails(question, pair):
-                # Where this is asked, too, it is asked next, and takes such verdicts back.
-                steadily = question.of_runs or any(q.first for q in self._questions)
-                if not steadily and (unsteady := self.judging.unsteady(pair, packed=False, times=1)):
+                # A question that comes first is asked next; where it is violated, this verdict is withdrawn.
+                asked_next = any(q.first for q in self._questions)
+                if not (asked_next or question.of_runs) and (
+                    unsteady := self.judging.unsteady(pair, packed=False, times=1)
+                ):
                     self._find_unsteady(*unsteady)
                     continue
                 self.say(f"{question.id}: fails as it did before")
@@ -200,9 +202,9 @@ class Asking:
 
     def _unanswerable(self) -> str:
         """Why no other question says anything: the same run gives another answer, or may by the clock; "" else."""
-        firsts = [self.found[q.id] for q in self._questions if q.first]
-        if self._unsteady or any(finding.verdict is Verdict.VIOLATED for finding in firsts):
+        if self._unsteady:
             return MEND
+        firsts = [self.found[q.id] for q in self._questions if q.first]
         return next((finding.why for finding in firsts if finding.why == BY_THE_CLOCK), "")
 
     # Many at once
