@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from functools import wraps
 from pathlib import Path
@@ -15,8 +15,9 @@ from conformance.cli.hints import Choice
 from conformance.model.scenario import Scenario
 from conformance.plugins.loading import NEXT, ask_for
 from conformance.plugins.loading import asked as loaded_names
-from conformance.plugins.registry import checker_ids, load_scenarios, users, users_scenarios
+from conformance.plugins.registry import checker_ids, load_engine, load_scenarios, users, users_scenarios
 from conformance.run.options import MANY
+from conformance.support.naming import unknown
 
 if TYPE_CHECKING:
     from conformance.run.options import Options
@@ -155,6 +156,26 @@ def scenarios(default: str) -> Decorator:
     return click.option(
         "--scenario", "scenarios", multiple=True, help=f"A scenario (repeat for several). Default: {default}."
     )
+
+
+perturbations = click.option(
+    "--perturbation",
+    "perturbations",
+    metavar="ID",
+    multiple=True,
+    help="Ask about this perturbation alone (repeat for several): a restart, a plan, … as the matrix names it. "
+    "Default: all.",
+)
+
+
+def check_perturbations(names: Iterable[str], engines: Iterable[str]) -> None:
+    """Raises UsageError: none of the engines can be asked about a perturbation, by its id."""
+    from conformance.model.perturbation import PERTURBATIONS
+
+    plans = (plan.perturbation for name in engines for plan in load_engine(name).capabilities.plans)
+    there = dict.fromkeys(p.id for p in (*PERTURBATIONS, *plans))
+    if odd := [name for name in names if name not in there]:
+        raise click.UsageError(unknown("perturbation", odd[0], there))
 
 
 def cases(default: int, text: str = "The least number of cases of each program on each timeline.") -> Decorator:

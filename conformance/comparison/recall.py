@@ -7,17 +7,19 @@ answer it differently. A quiet pair raises a false alarm if a guarantee is viola
 other, or if they answer a question differently.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 
 from conformance.judgement.cell import Verdict
 from conformance.model.perturbation import factors_of
 from conformance.results.results import Results
+from conformance.support.grouping import grouped
 from conformance.support.reading import BadInput, tables_of, text_of
 
-BUDGET = "10m"
-"""The time of a run on two releases. What is left out of the run is not shown."""
+MINUTES, ROWS = 10, 2
+"""The time of a run, which has some engines; what is left out of it is not shown. The rows of a run about a change that
+needs no perturbation."""
 
 MENDED = (Verdict.VIOLATED, Verdict.HOLDS)
 """The verdicts of the bad release and of the good one where a cell shows a change."""
@@ -68,12 +70,16 @@ class Change:
     def engines(self) -> tuple[str, str]:
         return f"{self.engine}@{self.bad}", f"{self.engine}@{self.good}"
 
-    def arguments(self, out: Path) -> list[str]:
-        """Those of the ``conformance run`` that asks both releases. A run with a budget reduces no witness."""
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """The options of the run that shows the change, but for its engines. A run with a budget reduces no witness. An
+        engine answers the questions whatever it runs, so one row is enough for those."""
         scenario = self.scenario or (self.guarantee or self.question).split("/")[0]
-        asked = [f"--engine={engine}" for engine in self.engines]
-        size = ["--quick"] if self.question else [f"--cases={self.cases}", f"--budget={BUDGET}"]
-        return ["run", *asked, f"--scenario={scenario}", *size, "--seed=1", f"--out={out}"]
+        if self.question:
+            return (f"--scenario={scenario}", "--quick", "--rows=1", "--seed=1")
+        size = (f"--cases={self.cases}", f"--budget={MINUTES}m")
+        some = f"--perturbation={self.under}" if self.under else f"--rows={ROWS}"
+        return (f"--scenario={scenario}", *size, *(() if self.quiet else (some,)), "--seed=1")
 
 
 @dataclass(frozen=True)
@@ -109,6 +115,22 @@ def read_catalogue(path: Path) -> list[Change]:
             if found[-1].quiet != (kind == "quiet"):
                 raise UnusableCatalogue(f"{place}: a quiet pair has a scenario, and a change has none")
     return found
+
+
+@dataclass(frozen=True)
+class Run:
+    """A ``conformance run`` that asks all releases in which some changes show alike."""
+
+    changes: tuple[Change, ...]
+
+    def arguments(self, out: Path) -> list[str]:
+        engines = dict.fromkeys(engine for change in self.changes for engine in change.engines)
+        return ["run", *(f"--engine={engine}" for engine in engines), *self.changes[0].asked, f"--out={out}"]
+
+
+def runs_of(changes: Iterable[Change]) -> list[Run]:
+    """The runs that show changes. What two runs would ask of one release is asked once."""
+    return [Run(tuple(together)) for together in grouped((change.asked, change) for change in changes).values()]
 
 
 def answered(change: Change, results: Results) -> Answer:

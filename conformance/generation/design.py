@@ -103,15 +103,17 @@ APART_FROM_ALL: tuple[Part, ...] = ((UNRELATED_KEY, 0), (ALONE, 0))
 
 
 class Factors:
-    """What an engine can be asked to change for a whole job, but for some changes (ids)."""
+    """What an engine can be asked to change: all but some changes (ids), or some alone."""
 
-    def __init__(self, can: Capabilities, without: Collection[str] = ()) -> None:
+    def __init__(self, can: Capabilities, without: Collection[str] = (), only: Collection[str] = ()) -> None:
         self._can = can
         self.plans = {plan.perturbation: plan for plan in can.plans}
         self.plans_together = can.plans_together
         self._meet: dict[tuple[str, str], bool] = {}
         self.expressible = frozenset(
-            p for p in (*PERTURBATIONS, *self.plans) if can.first_missing(p.needs) is None and p.id not in without
+            p
+            for p in (*PERTURBATIONS, *self.plans)
+            if can.first_missing(p.needs) is None and p.id not in without and (not only or p.id in only)
         )
 
     def of(self, family: Family, kind: Kind) -> tuple[list[Perturbation], list[Perturbation]]:

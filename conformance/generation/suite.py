@@ -78,12 +78,14 @@ class Scope:
         known: pairs of a program ("scenario/program") and a change of a job (id) that ends its query on the engine, as
             stored witnesses show. The program has no case in rows with that change: its fault would take the other
             programs along. What ends the queries of ENDED_ALIKE programs, or of all, is in no row.
+        only: the perturbations (ids) that are asked about, () for all. Beside the base rows, no row has another one.
     """
 
     every: bool = False
     designed: bool = True
     most: int = 0
     known: Iterable[tuple[str, str]] = ()
+    only: Iterable[str] = ()
 
 
 WHOLE = Scope()
@@ -117,7 +119,8 @@ class Suite:
         self._every, self._known, self._most = every, frozenset(scope.known), scope.most
         ended = Counter(change for _, change in self._known)
         of_all = min(ENDED_ALIKE, len(self._asked))
-        self._factors = Factors(can, frozenset(change for change, programs in ended.items() if programs >= of_all))
+        ending = frozenset(change for change, programs in ended.items() if programs >= of_all)
+        self._factors = Factors(can, ending, frozenset(scope.only))
         self._changes = [p for p in OF_A_CASE if p in self._factors.expressible]
         mine = [case for case in cases if can.takes(case, self._asked[case.ref].program)]
         bases = [case for case in mine if not case.base]
@@ -176,6 +179,7 @@ class Suite:
             if self._most:
                 most, each = sorted(most, key=lambda t: len(t.steps))[:1], 1
             found = rows([t for t in mine if t in most], family, kind, self._factors, each, self._seed, beside)
+            found = [row for row in found if self._factors.expressible.issuperset(p for p, _ in row.parts)]
             found = made[family, kind] = found[: self._most or None]
             yield from found
             # What a case must have beside it (rivals among typed keys) is shared out to all timelines.

@@ -63,6 +63,7 @@ class Scope:
 
     Attributes:
         rows: the most rows of programs of a kind that engines ran; 0 for all.
+        perturbations: those that were asked about, () for all.
         brief: whether it was a first look, or one side of an upgrade: a failing case runs alone once.
         partial: whether the run was cut short.
     """
@@ -70,11 +71,12 @@ class Scope:
     brief: bool = False
     rows: int = 0
     partial: bool = False
+    perturbations: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, run: RunRecord) -> Scope:
         """The scope of a run's record."""
-        return cls(run.brief, run.rows, run.partial)
+        return cls(run.brief, run.rows, run.partial, tuple(sorted(run.perturbations)))
 
     @property
     def flaws(self) -> list[str]:
@@ -82,12 +84,13 @@ class Scope:
         found = ["was cut short"] if self.partial else []
         found += ["was brief"] if self.brief else []
         found += [f"ran {counted(self.rows, 'row')}"] if self.rows else []
+        found += [f"asked about {', '.join(self.perturbations)} alone"] if self.perturbations else []
         return found
 
     def comparable(self, other: Scope) -> bool:
         """Whether the results of two runs can be compared: neither run was cut short, and both were asked the same
         amount."""
-        return not (self.partial or other.partial) and (self.brief, self.rows) == (other.brief, other.rows)
+        return not (self.partial or other.partial) and self == other
 
 
 @dataclass(frozen=True)
@@ -246,7 +249,7 @@ class Baseline:
                 cells,
                 alike,
                 stored_witnesses=str(run.pop("stored_witnesses", "")),
-                scope=Scope(**run),
+                scope=Scope(perturbations=tuple(run.pop("perturbations", ())), **run),
                 packs={name: int(number) for name, number in head["packs"].items()},
                 failures={name: str(why) for name, why in head["failures"].items()},
                 measured=measured,

@@ -28,6 +28,7 @@ class RunRecord(Plain):
         budget: seconds that the run was given, 0 for as long as it took.
         left_out: number of packs that the budget left no time for.
         rows: the most rows of programs of a kind that an engine ran; 0 for all.
+        perturbations: those that were asked about, () for all.
         brief: whether the run was a first look (``--quick``): stored witnesses replayed in packs, new ones run alone
             once.
         stored_witnesses: identifies the stored witnesses that were replayed.
@@ -44,6 +45,7 @@ class RunRecord(Plain):
     budget: float = 0.0
     left_out: int = 0
     rows: int = 0
+    perturbations: tuple[str, ...] = ()
     brief: bool = False
     stored_witnesses: str = ""
     scenarios: tuple[str, ...] = ()

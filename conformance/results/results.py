@@ -104,6 +104,7 @@ class Results(Plain):
             found.append(f"a budget of {run.budget:g} s" + f" left out {left}" * bool(left))
         found += ["brief: what failed ran alone once"] if run.brief else []
         found += [f"at most {counted(run.rows, 'row')} for each kind of program"] if run.rows else []
+        found += [f"under {', '.join(run.perturbations)} alone"] if run.perturbations else []
         return found
 
     def in_short(self) -> Results:

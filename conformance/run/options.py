@@ -68,6 +68,7 @@ class Options:
         checker: where cases are checked: "local", the name of a checker, or "auto", which chooses by the number of
             cases.
         rows: the most rows of programs of a kind, the first of the suite; 0 for all.
+        perturbations: the perturbations (ids) that are asked about, () for all.
         brief: for a first look, and for runs whose differences are checked again later. A new witness runs alone once,
             in the existing process; only the first of a guarantee is reduced, and what fails only beside other cases is
             unknown. Every stored witness is replayed in a pack, confirmed here or not; only one that is confirmed here,
@@ -88,6 +89,7 @@ class Options:
     timeout: float = 600.0
     checker: str = "auto"
     rows: int = 0
+    perturbations: tuple[str, ...] = ()
     brief: bool = False
     traces: KeptTraces = KeptTraces()
     parts: Mapping[str, Part] = field(default_factory=dict)

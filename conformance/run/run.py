@@ -131,6 +131,7 @@ class Run:
                 budget=options.budget or 0.0,
                 left_out=sum(outcome.left_out for outcome in outcomes),
                 rows=options.rows,
+                perturbations=options.perturbations,
                 brief=options.brief,
                 stored_witnesses=digest_of([witness.to_json() for witness in self.stored]),
                 scenarios=tuple(s.id for s in options.scenarios),

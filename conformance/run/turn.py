@@ -223,6 +223,7 @@ class Turn:
                 designed=options.wanted > 0,
                 known=self._ending_queries(),
                 most=options.rows,
+                only=options.perturbations,
             ),
         )
 

@@ -21,9 +21,16 @@ from conformance.support.naming import counted
 @options.cases(RUN_CASES)
 @options.cases_from
 @options.seed
+@options.perturbations
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def plan_(
-    engine: str, scenarios: tuple[str, ...], wanted: int, cases_from: Path | None, seed: int, as_json: bool
+    engine: str,
+    scenarios: tuple[str, ...],
+    wanted: int,
+    cases_from: Path | None,
+    seed: int,
+    perturbations: tuple[str, ...],
+    as_json: bool,
 ) -> None:
     """Say what a run would ask ENGINE, without running it: its rows, each one engine run, with what changes in it; and
     what of the promises of guarantees no case would put to the test.
@@ -31,7 +38,8 @@ def plan_(
     Exit code 0; 2 for wrong usage.
     """
     about = options.scenarios_named(scenarios)
-    found = told(engine, about, wanted, cases_from, seed)
+    options.check_perturbations(perturbations, [engine])
+    found = told(engine, about, wanted, cases_from, seed, perturbations)
     if as_json:
         click.echo(json.dumps(found, indent=1))
         return
@@ -47,7 +55,14 @@ def plan_(
         click.echo(f"in part: {name}: no case under {', '.join(lacking)}")
 
 
-def told(engine: str, about: list[Any], wanted: int, cases_from: Path | None, seed: int) -> dict[str, Any]:
+def told(
+    engine: str,
+    about: list[Any],
+    wanted: int,
+    cases_from: Path | None,
+    seed: int,
+    perturbations: tuple[str, ...] = (),
+) -> dict[str, Any]:
     """What ``plan`` says. Raises UnknownName, UnusableCases."""
     # Imported here, because Hypothesis takes longer to import than most commands do.
     from conformance.generation.suite import Scope, Suite
@@ -61,7 +76,7 @@ def told(engine: str, about: list[Any], wanted: int, cases_from: Path | None, se
     drawn = read_cases(cases_from, about) if cases_from else batches(about, wanted, seed)
     cases = [case for batch in drawn for case in batch]
     reference = reference_traces(programs_of(about), can.lateness)
-    suite = Suite(about, can, cases, seed, reference, Scope(every=cases_from is not None))
+    suite = Suite(about, can, cases, seed, reference, Scope(every=cases_from is not None, only=perturbations))
     promised, lacking = unexercised(suite, about, EngineInfo(engine, "", can), reference)
     rows = [
         {"steps": len(r.timeline.steps), "changes": [p.at(n) for p, n in r.parts], "cases": len(suite.of(r))}

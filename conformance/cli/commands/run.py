@@ -58,12 +58,14 @@ class Extent:
         shard: (number, of how many).
         budget: seconds.
         rows: the most rows of an engine for programs of a kind, None for all.
+        perturbations: those that are asked about (ids), () for all.
         quick: whether it is a first look.
     """
 
     shard: tuple[int, int] | None
     budget: float | None
     rows: int | None
+    perturbations: tuple[str, ...]
     quick: bool
 
 
@@ -101,6 +103,7 @@ class Extent:
     type=click.IntRange(1),
     help="The most rows of an engine for programs of a kind, in the order of `conformance plan`. Default: all.",
 )
+@options.perturbations
 @click.option(
     "--quick",
     is_flag=True,
@@ -117,8 +120,9 @@ def run_(asked: options.Asked, releases: tuple[str, ...], checker: str, extent: 
         raise click.UsageError("--shard and --budget do not go together: shards are of a whole run")
     engines, about = _engines_of(asked, releases, extent.quick, console), asked.about
     check_used(click.get_current_context(), engines, checker)
+    options.check_perturbations(extent.perturbations, engines)
     if extent.quick:
-        asked, extent = replace(asked, wanted=QUICK), replace(extent, rows=QUICK_ROWS)
+        asked, extent = replace(asked, wanted=QUICK), replace(extent, rows=extent.rows or QUICK_ROWS)
         if not (asked.scenarios or users_scenarios()):
             about = tuple(of_a_quick_run(about))
     run = asked.options(
@@ -126,6 +130,7 @@ def run_(asked: options.Asked, releases: tuple[str, ...], checker: str, extent: 
         about,
         checker=checker,
         rows=extent.rows or 0,
+        perturbations=extent.perturbations,
         brief=extent.quick or extent.budget is not None,
         budget=extent.budget,
         subjects=_subjects(asked, releases, extent.quick),

@@ -133,16 +133,17 @@ def test_the_runs_are_listed_and_an_unknown_change_is_one_line():
 
 def test_changes_that_one_run_shows_share_it(monkeypatch, tmp_path):
     ran = []
-    monkeypatch.setattr(commands, "_run", lambda change: ran.append(change.id) or Results(RunRecord(), {}, {}, []))
+    monkeypatch.setattr(commands, "_results", lambda run: ran.append(run) or Results(RunRecord(), {}, {}, []))
     catalogue = tmp_path / "history.toml"
-    changes = [("T-1", "s/q"), ("T-2", "s/r"), ("T-3", "t/q")]
+    changes = [("T-1", "s/q", "1", "2"), ("T-2", "s/r", "2", "3"), ("T-3", "t/q", "1", "2")]
     catalogue.write_text(
         "\n".join(
-            f"[[change]]\nid='{name}'\nengine='e'\nbad='1'\ngood='2'\nsays=''\nquestion='{question}'"
-            for name, question in changes
+            f"[[change]]\nid='{name}'\nengine='e'\nbad='{bad}'\ngood='{good}'\nsays=''\nquestion='{question}'"
+            for name, question, bad, good in changes
         ),
         encoding="utf-8",
     )
     said = CliRunner().invoke(main, ["history", f"--catalogue={catalogue}"])
-    assert ran == ["T-1", "T-3"]
+    asked = [[word for word in run.arguments(tmp_path) if word.startswith("--engine")] for run in ran]
+    assert asked == [["--engine=e@1", "--engine=e@2", "--engine=e@3"], ["--engine=e@1", "--engine=e@2"]]
     assert said.output.count("NOT SHOWN") == 3
