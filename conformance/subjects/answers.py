@@ -46,6 +46,7 @@ class Ran:
         operators: those that kept state in the last query.
         watermark: that at the end (ms); None where the engine does not tell.
         clocked: timers were set that go by the clock.
+        whole: the rows are all that a sink of the user's own has at the end.
     """
 
     outputs: Mapping[int, Answer] = field(default_factory=dict)
@@ -59,6 +60,7 @@ class Ran:
     operators: tuple[str, ...] = ()
     watermark: int | None = None
     clocked: bool = False
+    whole: bool = False
 
     @property
     def exchanged(self) -> bool:
@@ -158,12 +160,12 @@ def _millis_of(value: Any) -> int:
 
 def final(ran: Ran, mode: str, output_key: Sequence[str]) -> Answer:
     """The rows that a run ends with: all of them in append mode, the last one of each key in update mode, and those of
-    the last micro-batch in complete mode."""
+    the last micro-batch in complete mode; what a sink of the user's own has."""
     batches = sorted(ran.outputs)
-    if mode == "complete":
+    if mode == "complete" and not ran.whole:
         return ran.outputs[batches[-1]] if batches else ()
     rows = [row for number in batches for row in ran.outputs[number]]
-    if mode == "update" and output_key:
+    if mode == "update" and output_key and not ran.whole:
         return tuple({canonical([row.get(name) for name in output_key]): row for row in rows}.values())
     return tuple(rows)
 

@@ -8,6 +8,7 @@ from conformance.subjects.answers import Ran, difference
 from conformance.subjects.questions import (
     AGAIN,
     BOUNDED,
+    OTHERS,
     SAME,
     STATE,
     TAKES_NO_RUN,
@@ -16,6 +17,7 @@ from conformance.subjects.questions import (
     Question,
     Run,
     Seen,
+    of_its_keys,
     same,
 )
 from conformance.subjects.rows import CLOSING, rows_in
@@ -114,6 +116,8 @@ class Judging:
         else:
             for case in asked if packed else [0]:
                 seen = Seen(before.get(case, ()), plain), Seen(after.get(case, ()), varied)
+                if question is OTHERS and not packed:
+                    seen = of_its_keys(pair, subject.own_key, *seen)
                 compared += len(seen[0].rows)
                 if said := question.judge(pair, *seen):
                     wrong[case if packed else self._where(plain, varied)] = said

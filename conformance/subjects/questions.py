@@ -17,6 +17,7 @@ from conformance.subjects.rows import (
     Row,
     Span,
     cut,
+    held_back,
     in_batches_of,
     moved_rows,
     other_orders,
@@ -53,8 +54,8 @@ class Run(Plain):
 
 @dataclass(frozen=True)
 class Pair(Plain):
-    """Two runs that must answer alike. ``about`` is the question (id) that judges the runs as wholes, "" for one that
-    compares answers."""
+    """Two runs that must answer alike. ``about`` is the question (id) that judges the runs as wholes, or what some keys
+    answer; "" for one that compares answers."""
 
     plain: Run
     varied: Run
@@ -244,7 +245,8 @@ def _restart(asked: Asked) -> Iterator[Run]:
 
 def _failure(asked: Asked) -> Iterator[Run]:
     first, *others = _filled(asked)
-    yield Run(asked.delivery, Setup(fails=asked.random.choice(others or [first])))
+    for showing in (False, True):  # with rows by windows, what puts them out may be a micro-batch without data
+        yield Run(asked.delivery, Setup(fails=asked.random.choice(others or [first]), showing=showing))
 
 
 def _time(asked: Asked) -> Iterator[Run]:
@@ -269,6 +271,31 @@ def _moved(pair: Pair, plain: Seen, varied: Seen) -> str:
     return difference(plain.rows, rows).words
 
 
+def _others(asked: Asked) -> Iterator[Run]:
+    if not asked.subject.own_key:
+        raise NotAsked("no key of texts or whole numbers of 32 bits")
+    yield Run(asked.delivery)
+
+
+def _without_others(pair: Pair, keys: Sequence[str]) -> Pair:
+    """A pair whose plain run has the rows of every second case of the varied one, in its micro-batches."""
+    delivery = tuple(tuple(row for row in batch if row.closing or not row.case % 2) for batch in pair.varied.delivery)
+    return replace(pair, plain=replace(pair.plain, delivery=delivery), about=OTHERS.id)
+
+
+def of_its_keys(pair: Pair, key: str, plain: Seen, varied: Seen) -> tuple[Seen, Seen]:
+    """What is seen of the keys that the plain run has. Nothing is, where other rows of the varied one have them."""
+
+    def keys(run: Run) -> list[Json]:
+        return [row.values.get(key) for row in rows_in(run.delivery) if not row.closing]
+
+    mine, all_ = keys(pair.plain), keys(pair.varied)
+    if sum(each in mine for each in all_) != len(mine):
+        return replace(plain, rows=()), replace(varied, rows=())
+    kept = (tuple(row for row in seen.rows if row.get(key) in mine) for seen in (plain, varied))
+    return replace(plain, rows=next(kept)), replace(varied, rows=next(kept))
+
+
 def _watermarked(asked: Asked) -> None:
     if asked.subject.delay is None:
         raise NotAsked("the subject has no watermark (delay)")
@@ -286,6 +313,27 @@ def _late(asked: Asked) -> Iterator[Run]:
     at = len(asked.delivery) - len(asked.closing)
     beside, behind = asked.delivery[at : at + 1], asked.delivery[at + 1 :]
     yield Run((*asked.delivery[:at], (*late, *(row for batch in beside for row in batch)), *behind))
+
+
+def _admitted(asked: Asked) -> Iterator[Run]:
+    _watermarked(asked)
+    assert asked.subject.delay is not None
+    many = len(asked.delivery) - len(asked.closing)
+    plain = [(*cut(asked.data, parts), *asked.closing) for parts in (many, max(many, MANY))]
+    found = [held for each in plain if (held := held_back(each, asked.subject.delay, asked.random)) != each]
+    if not found:
+        raise NotAsked("no row can come behind the watermark by a micro-batch")
+    yield from map(Run, found)
+
+
+def _all_taken(pair: Pair, plain: Seen, varied: Seen) -> str:
+    if not varied.ran.stateful:
+        raise NotAsked("no operator keeps state, so none drops what is late")
+    if varied.ran.dropped is None:
+        raise NotAsked("the engine counts no late rows")
+    if plain.ran.dropped or varied.ran.dropped:
+        raise NotAsked("the engine drops such rows as late")
+    return same(pair, plain, varied)
 
 
 def _without_late(pair: Pair, keys: Sequence[str]) -> Pair:
@@ -386,6 +434,7 @@ THROUGH = Question(
     refusable=True,
     layer=True,
 )
+OTHERS = Question("others", "Rows with other keys do not change what a key answers.", _others, fair=_without_others)
 RESTART = Question("restart", "A restart from the checkpoint changes nothing.", _restart, layer=True)
 FAILURE = Question(
     "failure",
@@ -404,6 +453,13 @@ LATE = Question(
     "late", "Rows behind all that the watermark has passed change nothing.", _late, _dropped, fair=_without_late
 )
 ONCE = Question("once", "No row is dropped as late that the watermark lets in.", _nothing, _counted, of_runs=True)
+ADMITTED = Question(
+    "admitted",
+    "Rows that come a micro-batch after the watermark has passed them, and are not dropped as late, count as if they "
+    "had come in time.",
+    _admitted,
+    _all_taken,
+)
 STATE = Question(
     "state", "Once the watermark has passed everything, no state of it is left.", _closing, _bounded_state, of_runs=True
 )

@@ -35,6 +35,9 @@ OF_A_CASE = 1_000
 BATCHES = 4
 """The micro-batches of a plain delivery, before the closing ones."""
 
+HELD = 0.5
+"""How many of the rows that may be held back are."""
+
 YEARS = 3_000 * DAY
 """How long (ms) the rows of cases may go on one behind the other."""
 
@@ -209,6 +212,27 @@ def other_orders(rows: Sequence[Row], delay: int | None, random: Random) -> tupl
 
     backwards = found[::-1]
     return sorted(found, key=early), sorted(backwards, key=late)
+
+
+def held_back(delivery: Delivery, delay: int, random: Random) -> Delivery:
+    """The micro-batches, some rows held back until one that the watermark has passed by then, but that of the micro-
+    batch before has not: an engine that goes by the latter still takes them. No micro-batch loses its last row of an
+    input."""
+    marks, latest = list[float](), dict[str, int]()
+    inputs = {row.input for row in rows_in(delivery) if row.at is not None}
+    for batch in delivery:  # the watermark of each micro-batch goes by those before it
+        marks.append(min(latest.values()) - delay if latest.keys() == inputs else -math.inf)
+        latest |= {row.input: max(row.at, latest.get(row.input, row.at)) for row in batch if row.at is not None}
+    found: list[list[Row]] = [[] for _ in delivery]
+    for number, batch in enumerate(delivery):
+        last = {row.input: row for row in in_time(batch)}
+        for row in batch:
+            place = number
+            if row.at is not None and not row.closing and row is not last[row.input] and random.random() < HELD:
+                later = (n for n in range(number + 1, len(delivery)) if marks[n - 1] < row.at <= marks[n])
+                place = next(later, number)
+            found[place].append(row)
+    return tuple(map(tuple, found))
 
 
 def in_batches_of(other: Delivery, rows: Iterable[Row], keys: Sequence[str]) -> Delivery:

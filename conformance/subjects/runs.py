@@ -146,6 +146,8 @@ class Runs:
     def overwritten(self, ran: Ran, delivery: Delivery) -> bool:
         """Whether closing rows take the place of what cases answered, which nobody would see then: all answers come
         last in complete mode, and some in update mode, where closing rows share a key with a case."""
+        if ran.whole:
+            return self.subject.output.mode != "append"
         if self.subject.output.mode != "update":
             return self.subject.output.mode == "complete"
         first = next((n for n, batch in enumerate(delivery) if any(row.closing for row in batch)), len(delivery))

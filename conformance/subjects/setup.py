@@ -27,6 +27,7 @@ class Setup(Plain):
     Attributes:
         restarts: the micro-batches before which the query is stopped and begun again from its checkpoint.
         fails: the micro-batch that fails once, after the sink has had its rows; None for none.
+        showing: what fails is the first micro-batch from there on that puts out rows.
         settings: settings of the session.
         files: the number of files of a micro-batch.
         bounded: all rows are there from the beginning, and end.
@@ -55,6 +56,7 @@ class Setup(Plain):
     retries: bool = False
     goes_on: bool = False
     passed: int = 0
+    showing: bool = False
 
     @property
     def of_settings(self) -> bool:
@@ -85,6 +87,7 @@ class Setup(Plain):
             self.retries or other.retries,
             self.goes_on or other.goes_on,
             self.passed or other.passed,
+            self.showing or other.showing,
         )
 
 

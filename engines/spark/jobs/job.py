@@ -228,7 +228,7 @@ class Job:
         try:
             output = self.query(failure)
             fed = feed if self._layout.fed else None
-            sink = running.Sink(self.plan.changes.sink, self.plan.to, sink_fails)
+            sink = running.Sink(self.plan.changes.sink, to=self.plan.to, fails=sink_fails)
             found, progress, error = running.run_query(output, self.checkpoint, self.mode, waits, sink, fed)
         except Exception as refused:
             if self.plan is PLAIN:

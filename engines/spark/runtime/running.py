@@ -31,16 +31,23 @@ PARQUET, MEMORY = "parquet", "memory"
 """Spark's own sinks."""
 
 
+def taken(frame: DataFrame, batch: int) -> list[Any]:
+    """The rows of a micro-batch in order."""
+    return collected(frame)
+
+
 class Sink(NamedTuple):
-    """Where rows go. ``before`` is done to a batch before its rows are collected. ``to``, if given, is a sink of
-    Spark's own, PARQUET or MEMORY; then nothing is waited for. Behind the batch ``fails``, if there is one,
-    ``foreachBatch`` fails once it has the rows. Behind ``most`` micro-batches, if given, the query is ended: one with
-    timers by processing time asks for another micro-batch for ever. A query that ``goes_on`` does not end with its
-    input, and is stopped."""
+    """Where rows go. ``before`` is done to a batch before it is taken; ``takes`` gives its rows. ``to``, if given, is a
+    sink of Spark's own, PARQUET or MEMORY; then nothing is waited for. Behind the batch ``fails``, if there is one,
+    ``foreachBatch`` fails once it has the rows; ``showing``, behind the first one from there on that has any. Behind
+    ``most`` micro-batches, if given, the query is ended: one with timers by processing time asks for another
+    micro-batch for ever. A query that ``goes_on`` does not end with its input, and is stopped."""
 
     before: Callable[[DataFrame], DataFrame] = lambda frame: frame
+    takes: Callable[[DataFrame, int], list[Any]] = taken
     to: str = ""
     fails: int = -1
+    showing: bool = False
     most: int = 0
     goes_on: bool = False
 
@@ -70,26 +77,26 @@ def run_query(
 
     begun: list[int] = []
 
-    def fail(batch: int) -> None:
+    def fail(batch: int, shows: Callable[[], bool]) -> None:
         begun.append(batch)
-        if batch == sink.fails:
+        if (batch == sink.fails and not sink.showing) or (sink.showing and batch >= sink.fails >= 0 and shows()):
             raise RuntimeError(INJECTED)
         if sink.most and len(begun) > sink.most:
             raise RuntimeError(ENOUGH)
 
     def collect(frame: DataFrame, batch: int) -> None:
         frame = sink.before(frame)
-        rows[batch] = collected(frame)
+        rows[batch] = sink.takes(frame, batch)
         if frame.is_cached:
             frame.unpersist()
-        fail(batch)
+        fail(batch, lambda: bool(rows[batch]) or not frame.isEmpty())
         time.sleep(waits.get(batch, 0) / 1000)
         if feed:
             feed(batch)
 
     def write(frame: DataFrame, batch: int) -> None:
         frame.write.mode("overwrite").parquet(f"{out}/{batch}")
-        fail(batch)
+        fail(batch, lambda: True)
         time.sleep(waits.get(batch, 0) / 1000)
 
     # Through Spark Connect this function runs in the server, and what it collects stays there (Spark 4.3.0).

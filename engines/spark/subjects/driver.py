@@ -23,6 +23,7 @@ from conformance.engines.spark.subjects.machine import of_the_machine
 from conformance.engines.spark.subjects.progress import clocked_of, operators_of, watermark_of
 from conformance.engines.spark.subjects.questions import CONNECT, QUESTIONS
 from conformance.engines.spark.subjects.sinks import ATTEMPT, SINKS, UNTRIED, retried, unchanged
+from conformance.engines.spark.subjects.table import NOT_ASKED, OPTIONS, table_of
 from conformance.model.engine import CannotRun, NotDriven
 from conformance.subjects.answers import Answer, Ran, told
 from conformance.subjects.driver import Facts
@@ -59,7 +60,7 @@ class SparkSubjects:
     guide = Path(__file__).with_name("guide.py")
     roots = staticmethod(session.roots)
     missed = "SparkContext or SparkSession should be created first"
-    options: tuple[str, ...] = ()
+    options = OPTIONS
     foreign = releases.FOREIGN
     beside = staticmethod(releases.beside)
     annotation = "DataFrame"
@@ -104,6 +105,8 @@ class SparkSubjects:
         try:
             output = self._output(subject, self._session(subject, {}), folder, streaming=True)
             facts = facts_of(subject, output, str(folder))
+            if table_of(subject, folder):  # it may have other columns than the function's output
+                facts = replace(facts, columns=None, output_key=(), refused={**facts.refused, **NOT_ASKED})
             self._accepted(subject, output)
             (self._by_the_clock.add if goes_by_the_clock(output) else self._by_the_clock.discard)(subject.name)
         finally:
@@ -185,6 +188,9 @@ class SparkSubjects:
         write(subject, folder, given, range(len(given)))
         try:
             output = self._output(subject, spark, folder, streaming=False, setup=setup)
+            if table := table_of(subject, folder):
+                table.take(output, 0)
+                return Ran({0: table.rows(spark)}, whole=True)
             return Ran({0: _rows(running.collected(output))})
         except InvalidSubject as error:
             return Ran(error=str(error), refused=True)
@@ -216,10 +222,15 @@ class SparkSubjects:
                 error = self._query(subject, spark, folder, setup, (rows, progress))
             if error:
                 return Ran(error=error, refused=UNTRIED in error)
+        table = table_of(subject, folder)
+        try:
+            answer = {0: table.rows(spark)} if table else {n: _rows(r) for n, r in rows.items() if n >= began.batches}
+        except Exception as error:
+            return Ran(error=session.cause(error))
         operators = [operator for report in progress for operator in report["stateOperators"]]
         last = progress[-1]["stateOperators"] if progress else []
         return Ran(
-            {number: _rows(found) for number, found in rows.items() if number >= began.batches},
+            answer,
             sum(operator["numRowsDroppedByWatermark"] for operator in operators),
             sum(operator["numRowsTotal"] for operator in last),
             bool(operators),
@@ -227,6 +238,7 @@ class SparkSubjects:
             operators=operators_of(progress),
             watermark=watermark_of(progress),
             clocked=subject.name in self._by_the_clock and clocked_of(operators),
+            whole=table is not None,
         )
 
     def _begun(self, subject: Subject, folder: Path, given: Given, numbers: Sequence[int], setup: Setup) -> Began:
@@ -263,7 +275,10 @@ class SparkSubjects:
             there = {file.name.partition("-")[0] for file in folder.glob("input*/*.json")}
             does = SINKS[setup.sink]
             before = (lambda frame: does(retried(frame))) if setup.retries else does
-            sink = running.Sink(before, fails=fails, most=len(there) + IDLE, goes_on=setup.goes_on)
+            table = table_of(subject, folder)
+            takes = table.take if table else running.taken
+            most = len(there) + IDLE
+            sink = running.Sink(before, takes, "", fails, setup.showing, most, setup.goes_on)
             found, reports, failed = running.run_query(output, folder / "checkpoint", subject.output.mode, {}, sink)
         except InvalidSubject as unusable:
             return str(unusable)

@@ -56,6 +56,7 @@ QUESTIONS = (
     questions.SPLITS,
     questions.EMPTY,
     questions.THROUGH,
+    questions.OTHERS,
     questions.RESTART,
     questions.FAILURE,
     Question(
@@ -110,6 +111,7 @@ QUESTIONS = (
         refusable=True,
     ),
     questions.LATE,
+    questions.ADMITTED,
     questions.ONCE,
     questions.STATE,
     questions.BOUNDED,

@@ -23,6 +23,7 @@ TEMPLATE = Path(__file__).with_name("script_template.py")
 
 JUDGED = {
     "": ("None", "the two answers differ", "THE ANSWERS DIFFER", "the answers are the same"),
+    "others": ("None", "the two answers differ", "THE ANSWERS DIFFER", "the answers are the same"),
     "state": ("LEFT", "state is left of what the watermark has passed", "STATE IS LEFT", "no state is left"),
     "once": ("DROPPED", "rows are dropped that the watermark lets in", "ROWS ARE DROPPED", "no row is dropped"),
 }
@@ -38,7 +39,11 @@ def script(
     version, early = seen
     setup = pair.varied.setup
     settings = {"spark.sql.session.timeZone": "UTC", "spark.sql.shuffle.partitions": "2", **subject.settings}
-    closing = {row.values[subject.own_key] for row in rows_in(pair.plain.delivery) if row.closing and subject.own_key}
+    key = subject.own_key
+    closing = {row.values[key] for row in rows_in(pair.plain.delivery) if row.closing and key}
+    if pair.about == "others":
+        closing |= {row.values[key] for row in rows_in(pair.varied.delivery)}
+        closing -= {row.values[key] for row in rows_in(pair.plain.delivery) if not row.closing}
     before = subject.previous
     beside = {"restarts": pair.plain.setup.restarts, "begun": setup.begun}
     compared, fails, violated, held = JUDGED[pair.about]
@@ -50,8 +55,9 @@ def script(
         "MODE": repr(subject.output.mode),
         "OUTPUT_KEY": repr(list(subject.output.key)),
         "IGNORED": repr([*subject.output.ignored, *[ATTEMPT] * setup.retries]),
-        "KEY": repr(subject.own_key),
-        "CLOSING": repr(sorted(closing) if subject.own_key else []),
+        "KEY": repr(key),
+        "OWN_SINK": repr(bool(subject.options)),
+        "CLOSING": repr(sorted(closing)),
         "SETTINGS": repr(settings),
         "SETUP": _spelled(setup, elsewhere),
         "BESIDE": _setup(f"{name}={value!r}" for name, value in beside.items() if value),
@@ -66,7 +72,7 @@ def script(
 
 def _spelled(setup: Setup, elsewhere: str) -> str:
     """How the second run is made, in the script's own words."""
-    names = ("restarts", "fails", "settings", "files", "bounded", "sparse", "goes_on")
+    names = ("restarts", "fails", "showing", "settings", "files", "bounded", "sparse", "goes_on")
     told = {name: getattr(setup, name) for name in names}
     words = [f"{name}={value!r}" for name, value in told.items() if value != getattr(PLAIN, name)]
     if setup.through:
@@ -104,6 +110,7 @@ def _what(plain: Run, varied: Run) -> str:
         (setup.bounded, "as a batch query"),
         (setup.sparse, "started for each micro-batch, and without a file for an input that has no row there"),
         (setup.restarts, f"restarted before micro-batch {', '.join(map(str, setup.restarts))}"),
+        (setup.showing, f"the first micro-batch with rows from {setup.fails} on fails once behind its sink"),
         (setup.fails is not None, f"micro-batch {setup.fails} fails once behind its sink"),
         (setup.settings, ", ".join(f"{name}={value}" for name, value in setup.settings.items())),
         (setup.through, "behind a query that changes no row"),
@@ -111,6 +118,7 @@ def _what(plain: Run, varied: Run) -> str:
         (setup.goes_on, "with a trigger by processing time"),
         (setup.sink, setup.sink),
         (setup.files > 1, f"{setup.files} files a micro-batch"),
+        (len([*rows_in(plain.delivery)]) < len([*rows_in(varied.delivery)]), "with more rows"),
         (plain.delivery != varied.delivery, "delivered otherwise"),
     )
     return next((words for is_so, words in said if is_so), "once more")

@@ -29,7 +29,11 @@ from conformance.subjects.scripts import KNOWN, back  # noqa: E402
 
 if importlib.util.find_spec("conformance") is None:  # all that is needed of it here
     sys.modules["conformance"] = types.ModuleType("conformance")
-    sys.modules["conformance"].subject = lambda **declared: lambda function: function
+
+    def subject_stub(**options):
+        return lambda function: setattr(function, "options", options) or function
+
+    sys.modules["conformance"].subject = subject_stub
 
 
 def session():
@@ -49,13 +53,15 @@ def loaded(file, name, called):
 @dataclass
 class Setup:
     """How a run is made. It is restarted before the micro-batches ``restarts``; ``fails`` fails once, after its rows
-    were taken. Those before ``begun`` are run by ``by``, and not shown; ``only`` they run where a Python of another
-    release is called for them. ``through`` is done to each input, ``sink`` to a micro-batch before its rows are taken.
-    ``files``: of a micro-batch. ``bounded``: as a batch query. ``sparse``: an input without rows in a micro-batch has
-    no file. ``goes_on``: the query does not end with its input."""
+    were taken; with ``showing`` the first one from there on that has any. Those before ``begun`` are run by ``by``, and
+    not shown; ``only`` they run where a Python of another release is called for them. ``through`` is done to each
+    input, ``sink`` to a micro-batch before its rows are taken. ``files``: of a micro-batch. ``bounded``: as a batch
+    query. ``sparse``: an input without rows in a micro-batch has no file. ``goes_on``: the query does not end with its
+    input."""
 
     restarts: tuple = ()
     fails: int | None = None
+    showing: bool = False
     settings: dict = field(default_factory=dict)
     files: int = 1
     bounded: bool = False
@@ -84,9 +90,13 @@ SCHEMAS = {"": ""}
 MODE = "append"
 OUTPUT_KEY = []
 IGNORED = []
+OWN_SINK = False
+"""Whether the user's ``sink`` takes the rows, and the user's ``table`` has the answer."""
+
 KEY = ""
 CLOSING = []
-"""Rows with these keys move the watermark past everything else. What comes out for them is not compared."""
+"""What comes out for these keys is not compared: they move the watermark past everything else, or are other keys than
+those that the two runs are about."""
 
 PLAIN = []
 """The rows of each micro-batch."""
@@ -143,10 +153,21 @@ def run(spark, folder, batches, how):
             inputs[name] = how.through(reader.schema(schema).json(str(folder / f"input-{name}")))
         return version(*inputs.values()) if "" in inputs else version(**inputs)
 
+    def received(frame, batch):
+        if not OWN_SINK:
+            return [row.asDict(recursive=True) for row in frame.collect()]
+        subject.options["sink"](frame, batch, str(folder / "table"))
+        return []
+
+    def in_table():
+        there = subject.options["table"](spark, str(folder / "table")) if (folder / "table").exists() else []
+        return [row.asDict(recursive=True) for row in there.collect()] if hasattr(there, "collect") else [*there]
+
     def query(version, last_fails):
         def take(frame, batch):
-            taken[batch] = [row.asDict(recursive=True) for row in how.sink(frame).collect()]
-            if last_fails and batch == first and not failed:
+            taken[batch] = received(how.sink(frame), batch)
+            fails = not frame.isEmpty() if how.showing else batch == first
+            if last_fails and not failed and fails:
                 failed.append(batch)
                 raise RuntimeError("this failure was asked for")
 
@@ -170,7 +191,8 @@ def run(spark, folder, batches, how):
     if how.bounded:
         for number in range(len(batches)):
             write(number)
-        return [row.asDict(recursive=True) for row in output(subject).collect()], [], counts
+        rows = received(output(subject), 0)
+        return in_table() if OWN_SINK else rows, [], counts
     cuts = sorted({0, len(batches), how.begun, *how.restarts, *([] if how.fails is None else [how.fails])})
     for begin, end in pairwise(cuts):
         for number in range(begin, end):
@@ -191,6 +213,8 @@ def run(spark, folder, batches, how):
     for batch in range(shown):  # of the version before
         taken.pop(batch, None)
     behind = operators[-1] if how.begun else []
+    if OWN_SINK:
+        return in_table(), [[], behind], counts
     if MODE == "complete":
         return (taken[max(taken)] if taken else []), [operators[0], behind], counts
     rows = [row for batch in sorted(taken) for row in taken[batch]]

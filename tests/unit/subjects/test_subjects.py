@@ -45,6 +45,7 @@ from conformance.subjects.rows import (
     Row,
     by_turns,
     cut,
+    held_back,
     in_batches_of,
     in_time,
     moved,
@@ -112,11 +113,11 @@ def counting(batches, first_page=False, delay=10_000, size=5 * MINUTE, keep=lamb
                 continue
             count = state.setdefault((row["user"], window), [0, row["page"]])
             count[0] += 1
+        ended = [key for key in state if latest is not None and key[1] + size <= latest]
         times = [millis(row["at"]) for row in batch]
         settled = latest
         latest = max([*times, *([] if latest is None else [latest + delay])], default=None)
         latest = None if latest is None else latest - delay
-        ended = [key for key in state if latest is not None and key[1] + size <= latest]
         outputs[number] = tuple(
             {"user": user, "window": {"$timestamp": at * 1_000}, "n": n[1] if first_page else n[0]}
             for user, at in ended
@@ -134,6 +135,20 @@ def verdicts(function, driver=None, options=ALL, **more):
     report, failing = ask(driver or Toy(), declared(function, **more), options)
     assert not report.error
     return {finding.question: finding for finding in report.findings}, failing, report
+
+
+def losing_what_is_admitted(batches):
+    """Loses rows that are behind the watermark, and not so far that they are late."""
+    latest = 0
+
+    def in_time(row):
+        return millis(row["at"]) // (5 * MINUTE) * 5 * MINUTE + 5 * MINUTE > latest - 10_000
+
+    found = []
+    for batch in batches:
+        found.append([row for row in batch if in_time(row)])
+        latest = max([latest, *(millis(row["at"]) for row in batch)])
+    return counting(found)
 
 
 def first_round():
@@ -292,6 +307,25 @@ def test_rows_in_the_batches_of_another_order_keep_the_promise_and_are_as_many_o
             assert sizes[0] == sizes[1]
             mine = [row.nr for batch in plain for row in batch if row.case == 0 and row.values["user"] == "u0"]
             assert mine == sorted(mine)
+
+
+@pytest.mark.parametrize("inputs", ["a", "ab"])
+def test_rows_held_back_are_behind_the_watermark_but_not_behind_that_of_the_micro_batch_before(inputs):
+    rows = [Row({}, START + 3_000 * n, input=inputs[n % len(inputs)], nr=n) for n in range(40)]
+    plain = cut(rows, 8)
+    held = held_back(plain, 10_000, Random(1))
+
+    def mark(number):
+        """The watermark that a micro-batch runs with."""
+        before = [row for batch in held[:number] for row in batch]
+        latest = [max((row.at for row in before if row.input == of), default=0) for of in inputs]
+        return min(latest) - 10_000
+
+    assert sorted(row.nr for batch in held for row in batch) == list(range(40))
+    places = [(row, number) for number, batch in enumerate(held) for row in batch if row not in plain[number]]
+    assert len(places) > 5
+    assert all(mark(number - 1) < row.at <= mark(number) for row, number in places)
+    assert held_back(plain, 1_000_000, Random(1)) == plain
 
 
 def test_each_of_several_inputs_has_no_row_in_some_micro_batch():
@@ -907,6 +941,20 @@ def test_a_budget_ends_the_questions_and_is_used_up():
 def test_questions_can_be_left_out_by_the_subject():
     found, _, _ = verdicts(counting, leave_out={"state": "it counts for ever"})
     assert (found["state"].verdict, found["state"].why) == (Verdict.NOT_ASKED, "it counts for ever")
+
+
+def test_rows_behind_the_watermark_that_are_not_dropped_must_count():
+    driver = Toy()
+    driver.questions = (questions.ADMITTED,)
+    found, _, _ = verdicts(counting, driver)
+    assert (found["admitted"].verdict, found["admitted"].rows > 10) == (Verdict.HOLDS, True)
+    lost, failing, _ = verdicts(losing_what_is_admitted, driver)
+    assert lost["admitted"].verdict is Verdict.VIOLATED
+    pair, _ = failing["admitted"]
+    assert len([row for row in pair.rows if not row.closing]) <= 6
+    dropped = replace(counting([[]]), dropped=1)
+    found, _, _ = verdicts(lambda batches: replace(dropped, outputs=counting(batches).outputs), driver)
+    assert "drops such rows" in found["admitted"].why
 
 
 # Smaller pairs
