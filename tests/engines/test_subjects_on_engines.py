@@ -118,6 +118,51 @@ def test_a_query_runs_through_spark_connect_and_may_answer_otherwise_there(spark
     assert [row["count"] for rows in connected.outputs.values() for row in rows] == [3], "it goes on from the state"
 
 
+def clicks(*minutes):
+    """A micro-batch with a row of a user for each of some minutes."""
+    return {"": [{"user": "a", "page": "/", "at": f"2020-03-01T{n // 60:02}:{n % 60:02}:00Z"} for n in minutes]}
+
+
+def test_a_sink_of_its_own_may_take_a_micro_batch_twice(spark_subjects):
+    driver, _ = spark_subjects
+    given, mine = [clicks(0, 1), clicks(60)], loaded(EXAMPLES / "my_sink.py")[0]
+    counts = {
+        name: [[row["count"] for row in driver.run(mine[name], given, setup).outputs[0]] for setup in setups]
+        for setups in [(Setup(), Setup(fails=1, showing=True), Setup(bounded=True))]
+        for name in ("appended", "overwritten")
+    }
+    assert counts == {"appended": [[2], [2, 2], [2, 1]], "overwritten": [[2], [2], [2, 1]]}
+
+
+@pytest.mark.slow
+def test_a_sink_that_takes_a_micro_batch_twice_is_found_and_its_script_shows_it(spark_subjects, tmp_path):
+    driver, _ = spark_subjects
+    mine = loaded(EXAMPLES / "my_sink.py")[0]
+    found, failing, _ = asked(driver, mine["appended"], "failure", "retry")
+    assert (found["failure"].verdict, found["retry"].verdict) == (Verdict.VIOLATED, Verdict.NOT_ASKED)
+    assert shown(driver, mine["appended"], failing["failure"], EXAMPLES / "my_sink.py", tmp_path)
+    assert asked(driver, mine["overwritten"], "failure")[0]["failure"].verdict is Verdict.HOLDS
+
+
+def test_a_row_that_comes_a_micro_batch_too_late_meets_a_timeout_behind_the_watermark(spark_subjects):
+    driver, there = spark_subjects
+    given = [clicks(0), clicks(60, 61), clicks(30), clicks(120)]
+    assert not driver.run(there["with_timeout"], [*given[:2], clicks(), given[3]], Setup()).error
+    ran = driver.run(there["with_timeout"], given[:1] + given[2:3] + given[3:], Setup())
+    assert not ran.error
+    assert "cannot be earlier than the current watermark" in driver.run(there["with_timeout"], given, Setup()).error
+
+
+@pytest.mark.slow
+def test_what_depends_on_when_rows_come_and_on_rows_of_others_is_found(spark_subjects):
+    driver, there = spark_subjects
+    found, _, _ = asked(driver, there["with_timeout"], "order", "admitted")
+    assert found["order"].verdict is Verdict.HOLDS
+    assert found["admitted"].verdict is Verdict.VIOLATED
+    found, _, _ = asked(driver, there["by_page"], "others")
+    assert found["others"].verdict is Verdict.VIOLATED
+
+
 @pytest.mark.slow
 def test_a_windowed_count_may_be_computed_again_on_spark(spark_subjects):
     driver, _ = spark_subjects

@@ -4,6 +4,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlparse
 from zlib import crc32
 
+import pandas as pd
 from pyspark.sql import DataFrame, Row
 from pyspark.sql.functions import col, from_utc_timestamp, input_file_name, to_date, udf, window
 from pyspark.sql.streaming import StatefulProcessor
@@ -57,6 +58,30 @@ def computed_once(rows: DataFrame) -> DataFrame:
     """The bug: each time that the rows of a micro-batch are computed, the answer is another one."""
     rows = rows.withWatermark("at", "10 seconds")
     return rows.select("user", is_new(input_file_name(), "user", "page", "at").alias("new"))
+
+
+def last_seen(key, frames, state):
+    """The bug: a timeout may be set behind the watermark, where a row comes a micro-batch too late for that."""
+    if state.hasTimedOut:
+        state.remove()
+        return
+    latest = max(frame["at"].max() for frame in frames)
+    state.update((1,))
+    state.setTimeoutTimestamp(int(latest.timestamp() * 1_000) + 1_000)
+    yield pd.DataFrame({"user": [key[0]], "seen": [1]})
+
+
+@subject(**CLICKS, output_mode="update", durations="1 second")
+def with_timeout(rows: DataFrame) -> DataFrame:
+    keyed = rows.withWatermark("at", "10 seconds").groupBy("user")
+    return keyed.applyInPandasWithState(last_seen, "user string, seen int", "n int", "update", "EventTimeTimeout")
+
+
+@subject(**CLICKS)
+def by_page(rows: DataFrame) -> DataFrame:
+    """The bug: rows of all users are counted for the first one."""
+    pages = rows.withWatermark("at", "10 seconds").groupBy(window("at", "5 minutes"), "page")
+    return pages.agg({"user": "min", "*": "count"}).withColumnRenamed("min(user)", "user")
 
 
 @subject(**CLICKS)

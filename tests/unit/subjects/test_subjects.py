@@ -943,6 +943,34 @@ def test_questions_can_be_left_out_by_the_subject():
     assert (found["state"].verdict, found["state"].why) == (Verdict.NOT_ASKED, "it counts for ever")
 
 
+def test_rows_with_other_keys_must_not_change_an_answer():
+    driver = Toy()
+    driver.questions = (questions.OTHERS,)
+    found, _, _ = verdicts(counting, driver)
+    assert (found["others"].verdict, found["others"].cases) == (Verdict.HOLDS, 3)
+
+    def numbering(batches):
+        """Numbers the rows of all users."""
+        number = itertools.count()
+        return Ran(
+            {n: tuple({"user": row["user"], "n": next(number)} for row in batch) for n, batch in enumerate(batches)},
+            stateful=True,
+        )
+
+    found, failing, _ = verdicts(numbering, driver)
+    assert found["others"].verdict is Verdict.VIOLATED
+    pair, why = failing["others"]
+    assert "is lost" in why
+    users = [
+        [row.values["user"] for batch in run.delivery for row in batch if not row.closing]
+        for run in (pair.plain, pair.varied)
+    ]
+    assert list(map(len, users)) == [1, 2]
+    assert {*users[0]} < {*users[1]}
+    none, _, _ = verdicts(counting, driver, key=None)
+    assert none["others"].why == "no key of texts or whole numbers of 32 bits"
+
+
 def test_rows_behind_the_watermark_that_are_not_dropped_must_count():
     driver = Toy()
     driver.questions = (questions.ADMITTED,)
@@ -1000,8 +1028,9 @@ def test_a_failure_in_more_batches_is_compared_with_a_restart_that_the_plain_run
 
 def test_a_failure_is_compared_with_a_restart_at_the_same_place():
     asked = first_round()
-    [pair] = questions.pairs(questions.FAILURE, asked)
-    assert pair.plain.setup == Setup(restarts=(pair.varied.setup.fails,))
+    made = questions.pairs(questions.FAILURE, asked)
+    assert [pair.varied.setup.showing for pair in made] == [False, True]
+    assert all(pair.plain.setup == Setup(restarts=(pair.varied.setup.fails,)) for pair in made)
     assert all(pair.plain.setup == Setup() for pair in questions.pairs(questions.RESTART, asked))
 
 
