@@ -4,14 +4,27 @@ import os
 from pathlib import Path
 from pprint import pformat
 
-from conformance.subjects.questions import FIRST, LAST, Pair
-from conformance.subjects.rows import Delivery, written
+from conformance.model.values import Json
+from conformance.subjects.questions import FIRST, LAST, OTHERS, Pair
+from conformance.subjects.rows import Delivery, rows_in, written
 from conformance.subjects.subject import Subject
 
 
 def path_from(out: Path, file: Path) -> str:
     """The path of a file from the folder of a script."""
     return os.path.relpath(file.resolve(), out.resolve().parent)
+
+
+def others_in(subject: Subject, pair: Pair) -> set[Json]:
+    """The keys of a pair's rows that it is not about: those that rows of the varied run alone have, if it is about what
+    some keys answer."""
+    if pair.about != OTHERS.id:
+        return set()
+    plain, varied = (
+        {row.values.get(subject.own_key) for row in rows_in(run.delivery) if not row.closing}
+        for run in (pair.plain, pair.varied)
+    )
+    return varied - plain
 
 
 def values_of(subject: Subject, pair: Pair, file: Path, out: Path, what: str, *, nulls: bool) -> dict[str, str]:

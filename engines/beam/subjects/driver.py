@@ -70,6 +70,7 @@ QUESTIONS = (
     questions.AGAIN,
     questions.ORDER,
     questions.SPLITS,
+    questions.OTHERS,
     questions.EMPTY,
     replace(questions.THROUGH, means="Transforms before it that change no element change nothing."),
     questions.TIME,

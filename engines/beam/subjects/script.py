@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from conformance.engines.scripts import values_of
+from conformance.engines.scripts import others_in, values_of
+from conformance.subjects.questions import OTHERS
 from conformance.subjects.scripts import filled
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ def script(subject: Subject, pair: Pair, title: str, file: Path, out: Path, seen
     told = {name: repr(value) for name in ("where", "bounded") if (value := getattr(setup, name))}
     told |= {"through": unchanged.__name__} if setup.through else {}
     what = setup.where or ("bounded input" if setup.bounded else "delivered otherwise")
+    what = "with rows that have other keys" if pair.about == OTHERS.id else what
     what = "behind transforms that change nothing" if setup.through else what
     what = "with rows whose windows have expired" if setup.passed else what
     moments = {
@@ -44,6 +46,7 @@ def script(subject: Subject, pair: Pair, title: str, file: Path, out: Path, seen
         "DELAY": repr(None if subject.delay is None else subject.delay / 1_000),
         "CLOCK": repr(clock),
         "KEY": repr(key_of_pairs(subject)),
+        "NOT_COMPARED": repr(sorted(others_in(subject, pair))),
         "MAIN": repr(MAIN),
         "SETUP": "{" + ", ".join(f"{name!r}: {value}" for name, value in told.items()) + "}",
         "LAST": repr(list(last) if subject.output.mode == "update" else []),

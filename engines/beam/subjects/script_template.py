@@ -43,6 +43,9 @@ CLOCK = False
 KEY = ""
 """What the key of a pair is called."""
 
+NOT_COMPARED = []
+"""Other keys than those that the two runs are about."""
+
 MAIN = ""
 """What the main output of several is called."""
 
@@ -115,6 +118,7 @@ def plain(value):
 
 
 def lines(rows, moved):
+    rows = [row for row in rows if row.get(KEY) not in NOT_COMPARED]
     rows = [{name: value for name, value in row.items() if name not in IGNORED} for row in rows]
     rows = [{name: back(value, moved, *BETWEEN, KNOWN) for name, value in row.items()} for row in rows]
     return sorted(", ".join(f"{name}={value}" for name, value in row.items()) for row in rows)

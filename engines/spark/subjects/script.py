@@ -8,14 +8,15 @@ from inspect import getsourcefile, unwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from conformance.engines.scripts import path_from, values_of
+from conformance.engines.scripts import others_in, path_from, values_of
 from conformance.engines.spark.subjects.sinks import ATTEMPT, SINKS, retried, unchanged
+from conformance.subjects.questions import OTHERS
 from conformance.subjects.rows import rows_in
 from conformance.subjects.scripts import filled
 from conformance.subjects.setup import PLAIN
 
 if TYPE_CHECKING:
-    from conformance.subjects.questions import Pair, Run
+    from conformance.subjects.questions import Pair
     from conformance.subjects.setup import Setup
     from conformance.subjects.subject import Subject
 
@@ -23,7 +24,6 @@ TEMPLATE = Path(__file__).with_name("script_template.py")
 
 JUDGED = {
     "": ("None", "the two answers differ", "THE ANSWERS DIFFER", "the answers are the same"),
-    "others": ("None", "the two answers differ", "THE ANSWERS DIFFER", "the answers are the same"),
     "state": ("LEFT", "state is left of what the watermark has passed", "STATE IS LEFT", "no state is left"),
     "once": ("DROPPED", "rows are dropped that the watermark lets in", "ROWS ARE DROPPED", "no row is dropped"),
 }
@@ -40,15 +40,13 @@ def script(
     setup = pair.varied.setup
     settings = {"spark.sql.session.timeZone": "UTC", "spark.sql.shuffle.partitions": "2", **subject.settings}
     key = subject.own_key
-    closing = {row.values[key] for row in rows_in(pair.plain.delivery) if row.closing and key}
-    if pair.about == "others":
-        closing |= {row.values[key] for row in rows_in(pair.varied.delivery)}
-        closing -= {row.values[key] for row in rows_in(pair.plain.delivery) if not row.closing}
+    closing = [row.values[key] for row in rows_in(pair.plain.delivery) if row.closing and key]
+    not_compared = others_in(subject, pair).union(closing)
     before = subject.previous
     beside = {"restarts": pair.plain.setup.restarts, "begun": setup.begun}
-    compared, fails, violated, held = JUDGED[pair.about]
+    compared, fails, violated, held = JUDGED.get(pair.about, JUDGED[""])
     usage = f" PYTHON, where PYTHON is one with {elsewhere}: the first micro-batches run there" if elsewhere else ""
-    values = values_of(subject, pair, file, out, _what(pair.plain, pair.varied), nulls=False) | {
+    values = values_of(subject, pair, file, out, _what(pair), nulls=False) | {
         "EARLY": repr(early),
         "PREVIOUS": repr(before and (_beside(before, file, out), before.name)),
         "SCHEMAS": repr({of: each.schema for of, each in subject.inputs.items()}),
@@ -57,7 +55,7 @@ def script(
         "IGNORED": repr([*subject.output.ignored, *[ATTEMPT] * setup.retries]),
         "KEY": repr(key),
         "OWN_SINK": repr(bool(subject.options)),
-        "CLOSING": repr(sorted(closing)),
+        "NOT_COMPARED": repr(sorted(not_compared)),
         "SETTINGS": repr(settings),
         "SETUP": _spelled(setup, elsewhere),
         "BESIDE": _setup(f"{name}={value!r}" for name, value in beside.items() if value),
@@ -102,8 +100,9 @@ def _beside(version: Subject, file: Path, out: Path) -> str:
     return path_from(out, own)
 
 
-def _what(plain: Run, varied: Run) -> str:
+def _what(pair: Pair) -> str:
     """What the second run has that the first has not, in a few words."""
+    plain, varied = pair.plain, pair.varied
     setup = varied.setup
     said = (
         (setup.begun, f"the first {setup.begun} micro-batches by the version before"),
@@ -118,7 +117,7 @@ def _what(plain: Run, varied: Run) -> str:
         (setup.goes_on, "with a trigger by processing time"),
         (setup.sink, setup.sink),
         (setup.files > 1, f"{setup.files} files a micro-batch"),
-        (len([*rows_in(plain.delivery)]) < len([*rows_in(varied.delivery)]), "with more rows"),
+        (pair.about == OTHERS.id, "with rows that have other keys"),
         (plain.delivery != varied.delivery, "delivered otherwise"),
     )
     return next((words for is_so, words in said if is_so), "once more")

@@ -94,7 +94,7 @@ OWN_SINK = False
 """Whether the user's ``sink`` takes the rows, and the user's ``table`` has the answer."""
 
 KEY = ""
-CLOSING = []
+NOT_COMPARED = []
 """What comes out for these keys is not compared: they move the watermark past everything else, or are other keys than
 those that the two runs are about."""
 
@@ -224,7 +224,7 @@ def run(spark, folder, batches, how):
 
 
 def lines(rows, moved):
-    rows = [row for row in rows if row.get(KEY) not in CLOSING]
+    rows = [row for row in rows if row.get(KEY) not in NOT_COMPARED]
     rows = [{name: value for name, value in row.items() if name not in IGNORED} for row in rows]
     rows = [{name: back(value, moved, *BETWEEN, KNOWN) for name, value in row.items()} for row in rows]
     return sorted(", ".join(f"{name}={value}" for name, value in row.items()) for row in rows)
