@@ -109,7 +109,7 @@ class Upgrade:
             say(f"{name}: its checkpoints are not carried over, since it answered nothing in one of the releases")
         names = [name for name in names if name not in silent]
         drawn = [case for batch in read_cases(out / "both", options.scenarios) for case in batch]
-        cases = list(restarted((options.rows and shortest(drawn)) or drawn, options.scenarios, options.seed))
+        cases = list(restarted((options.excerpt.rows and shortest(drawn)) or drawn, options.scenarios, options.seed))
         if names and cases:
             write_cases(out / "restarts.parquet", cases)
             new = with_carried(new, self._resumed(whole, say, names, both, UPGRADE))

@@ -194,7 +194,8 @@ class Baseline:
             "harness": self.harness,
             "cases": self.cases_digest,
             **({"measured": self.measured} if self.measured else {}),
-            "run": asdict(self.scope) | {"stored_witnesses": self.stored_witnesses},
+            "run": {name: value for name, value in asdict(self.scope).items() if value != ()}
+            | {"stored_witnesses": self.stored_witnesses},
             "packs": dict(sorted(self.packs.items())),
             "failures": dict(sorted(self.failures.items())),
             "engines": {name: dict(self.engines[name]) for name in sorted(self.engines)},
@@ -249,7 +250,7 @@ class Baseline:
                 cells,
                 alike,
                 stored_witnesses=str(run.pop("stored_witnesses", "")),
-                scope=Scope(perturbations=tuple(run.pop("perturbations", ())), **run),
+                scope=Scope(**run),
                 packs={name: int(number) for name, number in head["packs"].items()},
                 failures={name: str(why) for name, why in head["failures"].items()},
                 measured=measured,

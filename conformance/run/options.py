@@ -54,6 +54,22 @@ class KeptTraces:
 
 
 @dataclass(frozen=True)
+class Excerpt:
+    """Some rows of a suite.
+
+    Attributes:
+        rows: the most of programs of a kind, the first ones; 0 for all.
+        perturbations: those (ids) that are asked about, () for all.
+    """
+
+    rows: int = 0
+    perturbations: tuple[str, ...] = ()
+
+
+WHOLE = Excerpt()
+
+
+@dataclass(frozen=True)
 class Options:
     """What to run.
 
@@ -67,8 +83,7 @@ class Options:
         timeout: seconds for one pack on one engine.
         checker: where cases are checked: "local", the name of a checker, or "auto", which chooses by the number of
             cases.
-        rows: the most rows of programs of a kind, the first of the suite; 0 for all.
-        perturbations: the perturbations (ids) that are asked about, () for all.
+        excerpt: which rows of the suite engines are asked.
         brief: for a first look, and for runs whose differences are checked again later. A new witness runs alone once,
             in the existing process; only the first of a guarantee is reduced, and what fails only beside other cases is
             unknown. Every stored witness is replayed in a pack, confirmed here or not; only one that is confirmed here,
@@ -88,8 +103,7 @@ class Options:
     witnesses: tuple[Path, ...] = ()
     timeout: float = 600.0
     checker: str = "auto"
-    rows: int = 0
-    perturbations: tuple[str, ...] = ()
+    excerpt: Excerpt = WHOLE
     brief: bool = False
     traces: KeptTraces = KeptTraces()
     parts: Mapping[str, Part] = field(default_factory=dict)

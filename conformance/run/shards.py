@@ -22,14 +22,14 @@ from conformance.plugins.registry import load_engine, load_scenarios
 from conformance.plugins.source import JUDGING, harness_digest
 from conformance.results.record import KeptRecord
 from conformance.results.results import Results
-from conformance.run.options import KeptTraces, Options, Part
+from conformance.run.options import Excerpt, KeptTraces, Options, Part
 from conformance.support.reading import BadInput
 from conformance.support.writing import write_whole
 
 FILE, TRACES = "shard.json", "kept"
 """The description of a shard in its folder, and the folder of its traces there."""
 
-PLAIN = ("wanted", "seed", "rows", "brief")
+PLAIN = ("wanted", "seed", "brief")
 """The options that a description has as they are."""
 
 
@@ -82,7 +82,8 @@ def leave(options: Options, number: int, of: int, results: Results) -> None:
             "engines": list(options.engines),
             "scenarios": [scenario.id for scenario in options.scenarios],
             "subjects": list(options.subjects),
-            "perturbations": list(options.perturbations),
+            "rows": options.excerpt.rows,
+            "perturbations": list(options.excerpt.perturbations),
             "given": options.cases_from is not None,
             **{name: getattr(options, name) for name in PLAIN},
         },
@@ -126,7 +127,7 @@ class Shards:
             scenarios=tuple(load_scenarios(asked["scenarios"])),
             out=out,
             subjects=tuple(asked["subjects"]),
-            perturbations=tuple(asked["perturbations"]),
+            excerpt=Excerpt(asked["rows"], tuple(asked["perturbations"])),
             cases_from=self.folders[0] if asked["given"] else None,
             witnesses=(witnesses,),
             timeout=timeout,

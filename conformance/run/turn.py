@@ -222,8 +222,8 @@ class Turn:
                 every=options.cases_from is not None,
                 designed=options.wanted > 0,
                 known=self._ending_queries(),
-                most=options.rows,
-                only=options.perturbations,
+                most=options.excerpt.rows,
+                only=options.excerpt.perturbations,
             ),
         )
 
@@ -238,7 +238,7 @@ class Turn:
         by_id = {case.id: case for case in cases}
         isolated = Isolated()
         checked = self._check_batch(batch, [*by_id.values()], runs)
-        looks = self._mode is Mode.BRIEF and self._options.rows > 0
+        looks = self._mode is Mode.BRIEF and self._options.excerpt.rows > 0
         if looks:  # a first look takes nothing apart: what its failures need is what they had
             isolated = told_apart(checked, by_id.values(), runs.traces, self._options.scenarios, self._known())
         for _ in range(0 if looks else ISOLATIONS):

@@ -463,7 +463,12 @@ ADMITTED = Question(
 STATE = Question(
     "state", "Once the watermark has passed everything, no state of it is left.", _closing, _bounded_state, of_runs=True
 )
-BOUNDED = Question("bounded", "A batch query over the same rows gives the same answer.", _bounded, _in_one)
+BOUNDED = Question(
+    "bounded",
+    "A batch query over the same rows gives the same answer, once later rows have come to the stream.",
+    _bounded,
+    _in_one,
+)
 
 NEXT = Question(
     "next",

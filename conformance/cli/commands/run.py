@@ -28,7 +28,7 @@ from conformance.plugins.registry import (
 )
 from conformance.reports.text.screen import say
 from conformance.run.hosts import Hosts
-from conformance.run.options import of_a_quick_run
+from conformance.run.options import Excerpt, of_a_quick_run
 from conformance.run.recheck import check_again
 from conformance.run.run import Options
 from conformance.run.shards import FILE, TRACES, Shards, leave, shard_of
@@ -129,8 +129,7 @@ def run_(asked: options.Asked, releases: tuple[str, ...], checker: str, extent: 
         engines,
         about,
         checker=checker,
-        rows=extent.rows or 0,
-        perturbations=extent.perturbations,
+        excerpt=Excerpt(extent.rows or 0, extent.perturbations),
         brief=extent.quick or extent.budget is not None,
         budget=extent.budget,
         subjects=_subjects(asked, releases, extent.quick),

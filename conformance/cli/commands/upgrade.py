@@ -34,6 +34,7 @@ from conformance.results.changes import changes
 from conformance.results.report import load_report
 from conformance.results.results import RESULTS, Results
 from conformance.results.witness import file_of
+from conformance.run.options import Excerpt
 from conformance.run.run import Options
 from conformance.subjects.found import files_of_subjects, keeps_checkpoints
 from conformance.subjects.processes.releases import release
@@ -140,7 +141,8 @@ def upgrade_(sides: Sides, asked: options.Asked, expectations: Path | None, quic
     both = asked.options(
         (),
         asked.about,
-        rows=1 if quick else 0,  # the base rows: others may differ between two releases, which have other plans
+        # The base rows: others may differ between two releases, which have other plans.
+        excerpt=Excerpt(rows=1 if quick else 0),
         brief=True,  # each release is asked again about the differences between the releases
     )
     check_cases(both)

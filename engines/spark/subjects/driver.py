@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.engines.failing import INJECTED
 from conformance.engines.spark.runtime import releases, running, session
-from conformance.engines.spark.subjects.facts import facts_of, goes_by_the_clock
+from conformance.engines.spark.subjects.facts import check_accepted, facts_of, goes_by_the_clock
 from conformance.engines.spark.subjects.files import write
 from conformance.engines.spark.subjects.machine import of_the_machine
 from conformance.engines.spark.subjects.progress import clocked_of, operators_of, watermark_of
@@ -107,7 +107,7 @@ class SparkSubjects:
             facts = facts_of(subject, output, str(folder))
             if table_of(subject, folder):  # it may have other columns than the function's output
                 facts = replace(facts, columns=None, output_key=(), refused={**facts.refused, **NOT_ASKED})
-            self._accepted(subject, output)
+            check_accepted(subject, output)
             (self._by_the_clock.add if goes_by_the_clock(output) else self._by_the_clock.discard)(subject.name)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
@@ -321,22 +321,6 @@ class SparkSubjects:
                 "query's output"
             )
         return output
-
-    def _accepted(self, subject: Subject, output: DataFrame) -> None:
-        """Raises InvalidSubject where Spark refuses the query in its output mode, such as for state without a bound."""
-        if not output.isStreaming:
-            raise InvalidSubject(
-                f"subject {subject.name}: the function's output is no stream; make it of the DataFrame that it is given"
-            )
-        plan = output._jdf.queryExecution().analyzed()
-        checker = output.sparkSession._jvm.org.apache.spark.sql.catalyst.analysis.UnsupportedOperationChecker
-        modes = output.sparkSession._jvm.org.apache.spark.sql.streaming.OutputMode
-        try:
-            checker.checkForStreaming(plan, getattr(modes, subject.output.mode.capitalize())())
-        except Exception as error:
-            raise InvalidSubject(
-                f"subject {subject.name}: Spark refuses the query in {subject.output.mode} mode: {session.cause(error)}"
-            ) from None
 
 
 def _rows(rows: Sequence[Any]) -> Answer:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 from zoneinfo import available_timezones
 
+from conformance.engines.spark.runtime import session
 from conformance.subjects.answers import ONE_ANSWER
 from conformance.subjects.driver import Facts
 from conformance.subjects.schema import UNITS, InvalidSubject
@@ -54,6 +55,23 @@ def facts_of(subject: Subject, output: DataFrame, folder: str) -> Facts:
     return Facts(
         tuple(output.columns), tuple(durations(text)), key, refused, _delay(nodes), _timed(nodes), zones(text), timeless
     )
+
+
+def check_accepted(subject: Subject, output: DataFrame) -> None:
+    """Raises InvalidSubject where Spark refuses the query in its output mode, such as for state without a bound."""
+    if not output.isStreaming:
+        raise InvalidSubject(
+            f"subject {subject.name}: the function's output is no stream; make it of the DataFrame that it is given"
+        )
+    plan = output._jdf.queryExecution().analyzed()
+    checker = output.sparkSession._jvm.org.apache.spark.sql.catalyst.analysis.UnsupportedOperationChecker
+    modes = output.sparkSession._jvm.org.apache.spark.sql.streaming.OutputMode
+    try:
+        checker.checkForStreaming(plan, getattr(modes, subject.output.mode.capitalize())())
+    except Exception as error:
+        raise InvalidSubject(
+            f"subject {subject.name}: Spark refuses the query in {subject.output.mode} mode: {session.cause(error)}"
+        ) from None
 
 
 def goes_by_the_clock(output: DataFrame) -> bool:

@@ -1,6 +1,7 @@
 """The command line's place: everything else in the core works without it, and without reports."""
 
 import ast
+import json
 import subprocess
 import sys
 from dataclasses import replace
@@ -141,3 +142,14 @@ def test_a_run_in_which_only_the_reference_answers_is_not_a_pass():
     )
     results.cells.append(replace(cells[1], verdict=Verdict.HOLDS))
     assert nothing_tested(results) == ""
+
+
+def test_a_run_may_be_about_some_perturbations_alone():
+    asked = ["plan", "spark-native:count", "--scenario=per-key-counting", "--json"]
+    told = CliRunner().invoke(main, [*asked, "--perturbation=restart", "--perturbation=plan:cast"])
+    changes = [row["changes"] for row in json.loads(told.stdout)["rows"]]
+    assert {part.partition(".")[0] for row in changes for part in row} == {"restart", "plan:cast"}
+    assert [] in changes, "the rows that others are compared with"
+    odd = CliRunner().invoke(main, [*asked, "--perturbation=plan:kast"])
+    assert (odd.exit_code, odd.output.count("\n")) == (2, 1)
+    assert "unknown perturbation 'plan:kast'; did you mean plan:cast?" in odd.output
