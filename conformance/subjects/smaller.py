@@ -11,6 +11,9 @@ from conformance.subjects.rows import Row, rows_in
 CHECKS, CHECKED = 60, 60
 """How many pairs of runs the reduction of a failure may take, and how many seconds; of a budget a third."""
 
+NOT_AGAIN = "run once more, the pair that is shown did not differ: that may be a race"
+"""What is said of a pair that did not fail each time."""
+
 TRIED = 3
 """How many failing cases are tried alone."""
 
@@ -55,7 +58,7 @@ class Smaller:
         smallest = plainer(question.fair(smallest, runs.subject.keys), runs.subject, first, inputs)
         smallest = question.fair(smallest, runs.subject.keys)
         shown = smallest.both(runs.closed)
-        why = self._judging.fails(question, smallest) or why
+        why = self._judging.fails(question, smallest) or f"{why} ({NOT_AGAIN})"
         together = len({row.case for row in rows_in(smallest.varied.delivery) if row.case >= 0})
         if runs.packed and together > 1:
             why += f" ({together} cases together, each with keys of its own: none was seen to fail alone)"

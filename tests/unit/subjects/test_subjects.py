@@ -1044,6 +1044,18 @@ class Restarted(Toy):
         return super().run(subject, given, setup)
 
 
+def test_what_differs_under_a_change_once_alone_is_said_to_be_perhaps_a_race():
+    toy, odd = Restarted(Facts(columns=("user", "n"))), itertools.count()
+
+    def at_first(batches):
+        wrong = bool(toy.anew) and not next(odd)
+        return Ran({0: tuple({"user": row["user"], "n": wrong} for batch in batches for row in batch)})
+
+    found, _, _ = verdicts(at_first, toy, Options(questions=("restart",)))
+    assert found["restart"].verdict is Verdict.VIOLATED
+    assert "the pair that is shown did not differ: that may be a race" in found["restart"].why
+
+
 @pytest.mark.parametrize("left_out", [(), ("restart",)])
 def test_a_query_that_a_restart_changes_is_found_by_no_other_question(left_out):
     """Not by other batches either, where a failure comes at another place."""
