@@ -25,20 +25,27 @@ class Deadline:
 
 
 def by_value(infos: Iterable[EngineInfo]) -> tuple[list[EngineInfo], list[EngineInfo]]:
-    """Engines in the order of value: those that a run begins with, and the others.
+    """Engines in the order of value: those that a run begins with, and those that follow its queries and pipelines.
 
-    A run begins with the reference and with what most people use: of that, first the programs of a quick run. Other
-    operators follow, then the other engines of programs, which share much with the first ones."""
-
-    def begins(info: EngineInfo) -> bool:
-        return info.id == "reference" or info.capabilities.common or info.capabilities.quick
+    A run begins with the reference, and with the operators that most people use, which take least. Then come the
+    programs that most people write, those of a quick run first, other operators, and at last the other engines of
+    programs, which share much with the first ones."""
 
     def rank(info: EngineInfo) -> tuple[bool, ...]:
         can = info.capabilities
-        return info.id != "reference", not (can.common and can.quick), can.native_operator is None, not can.common
+        begins = info.id == "reference" or (can.common and can.native_operator is not None)
+        used = can.common or can.quick
+        return (
+            not begins,
+            info.id != "reference",
+            not (can.common and can.quick),
+            not used,
+            can.native_operator is None,
+            not can.common,
+        )
 
     ordered = sorted(infos, key=rank)
-    return [info for info in ordered if begins(info)], [info for info in ordered if not begins(info)]
+    return [info for info in ordered if not rank(info)[0]], [info for info in ordered if rank(info)[0]]
 
 
 class Taken(Protocol):
