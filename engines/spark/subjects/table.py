@@ -41,12 +41,14 @@ class Table:
         return []
 
     def rows(self, spark: SparkSession) -> Answer:
-        """All that is there; none before anything was written."""
+        """All that is there; none before anything was written. Raises TypeError for no DataFrame and no dicts."""
         if not Path(self.folder).exists():
             return ()
         there = self.read(spark, self.folder)
-        rows = running.collected(there) if hasattr(there, "sparkSession") else there
-        return tuple(told([*rows]))
+        rows = told([*(running.collected(there) if hasattr(there, "sparkSession") else there)])
+        if odd := [row for row in rows if not isinstance(row, dict)]:
+            raise TypeError(f"table(spark, folder) gives a DataFrame or dicts, not {odd[0]!r:.40}")
+        return tuple(rows)
 
 
 def table_of(subject: Subject, folder: Path) -> Table | None:

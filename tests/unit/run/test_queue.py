@@ -17,8 +17,8 @@ def info(name):
 
 
 def test_engines_come_in_the_order_of_value():
-    """A run begins with the reference and the common operators. Common programs follow, those of a quick run first, then
-    other operators and the other engines of programs. Of a kind, they come as listed."""
+    """A run begins with the reference and the common operators. Common programs follow, those of a quick run first,
+    then other operators and the other engines of programs. Of a kind, they come as listed."""
     listed = [*map(info, engine_ids())]
     first, others = by_value(reversed(listed))
     assert first[0].id == "reference"

@@ -3,6 +3,7 @@
 import ast
 import threading
 from collections import Counter
+from datetime import datetime
 from pathlib import Path
 from random import Random
 
@@ -15,6 +16,7 @@ from conformance.engines.spark.subjects.driver import SparkSubjects
 from conformance.engines.spark.subjects.files import write
 from conformance.engines.spark.subjects.questions import CONNECT, QUESTIONS
 from conformance.engines.spark.subjects.sinks import ATTEMPT, SINKS, UNTRIED
+from conformance.engines.spark.subjects.table import table_of
 from conformance.subjects.answers import Ran
 from conformance.subjects.asking import ask
 from conformance.subjects.driver import Facts
@@ -22,6 +24,7 @@ from conformance.subjects.judging import Judging
 from conformance.subjects.questions import Asked, NotAsked, Pair, Run, pairs, together
 from conformance.subjects.rows import START, Row, span_of
 from conformance.subjects.runs import Runs
+from conformance.subjects.schema import InvalidSubject
 from conformance.subjects.setup import NOBODY, Setup
 from conformance.subjects.verdicts import Options, Verdict
 
@@ -171,3 +174,23 @@ def test_what_the_machine_hinders_runs_once_more(monkeypatch, again, hindered):
     monkeypatch.setattr(SparkSubjects, "_ran", lambda *given: Ran(error=left.pop(0)))
     ran = SparkSubjects().run(itself, [], Setup())
     assert (ran.hindered, left) == (hindered, [])
+
+
+@pytest.mark.parametrize("more", [{"sink": print}, {"table": print}, {"sink": "delta", "table": print}])
+def test_a_sink_of_its_own_is_two_functions(more, tmp_path):
+    mine = subject(schema="user string", key="user", **more)(lambda rows: rows)
+    with pytest.raises(InvalidSubject, match="give two functions: sink"):
+        table_of(mine, tmp_path)
+
+
+def test_the_answer_of_a_sink_is_what_its_table_has(tmp_path):
+    rows = [{"user": "a", "at": datetime(2020, 1, 1)}]
+    (tmp_path / "table").touch()
+    for given, found in ((rows, [1_577_836_800_000_000]), ([], [])):
+        mine = subject(schema="user string", key="user", sink=print, table=lambda spark, folder, g=given: g)(len)
+        assert [row["at"]["$timestamp"] for row in table_of(mine, tmp_path).rows(None)] == found
+    odd = subject(schema="user string", key="user", sink=print, table=lambda spark, folder: [("a", 1)])(len)
+    with pytest.raises(TypeError, match="gives a DataFrame or dicts, not"):
+        table_of(odd, tmp_path).rows(None)
+    assert table_of(odd, tmp_path / "nothing").rows(None) == ()
+    assert table_of(subject(schema="user string", key="user")(len), tmp_path) is None
