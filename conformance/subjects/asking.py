@@ -41,6 +41,10 @@ MEND = "the same rows in the same way give another answer: mend that first"
 """Why nothing else is asked of such a subject."""
 
 
+IN_MEMORY = " (a clock, a random number, or what the process keeps: a global, a default argument?)"
+"""What a subject that answers otherwise each time may go by."""
+
+
 @dataclass(frozen=True)
 class Together:
     """Changes that together change an answer: the runs, and what is wrong (case -> words). ``isolated``: fewer of them
@@ -343,7 +347,7 @@ class Asking:
         if others:  # their changes are no part of what is fair to the first
             question = replace(question, fair=itself)
         pair, why = self.smaller.reduced(question, pair, failing.wrong)
-        why = self.judging.what_of_the_state(pair) + why
+        why = self.judging.what_of_the_state(pair) + why + (IN_MEMORY if question.first else "")
         if others and failing.isolated:
             why = f"together with {' and '.join(q.id for q in others)}, and not alone: {why}"
         elif others:

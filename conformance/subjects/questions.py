@@ -232,19 +232,19 @@ def _empty(asked: Asked) -> Iterator[Run]:
     yield Run(tuple(found))
 
 
-def _filled(asked: Asked) -> list[int]:
+def filled(asked: Asked) -> list[int]:
     """The micro-batches with rows of cases, at least one. What a row finds of those before it, no closing row tells."""
     found = [number for number, batch in enumerate(asked.delivery) if any(not row.closing for row in batch)]
     return found or [0]
 
 
 def _restart(asked: Asked) -> Iterator[Run]:
-    first, *others = _filled(asked)
+    first, *others = filled(asked)
     yield Run(asked.delivery, Setup(restarts=(asked.random.choice(others or [first + 1]),)))
 
 
 def _failure(asked: Asked) -> Iterator[Run]:
-    first, *others = _filled(asked)
+    first, *others = filled(asked)
     for showing in (False, True):  # with rows by windows, what puts them out may be a micro-batch without data
         yield Run(asked.delivery, Setup(fails=asked.random.choice(others or [first]), showing=showing))
 

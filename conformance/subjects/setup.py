@@ -28,6 +28,7 @@ class Setup(Plain):
         restarts: the micro-batches before which the query is stopped and begun again from its checkpoint.
         fails: the micro-batch that fails once, after the sink has had its rows; None for none.
         showing: what fails is the first micro-batch from there on that puts out rows.
+        breaks: the line of the user's file before which a sink of the user's own fails then, not behind it; 0: behind.
         settings: settings of the session.
         files: the number of files of a micro-batch.
         bounded: all rows are there from the beginning, and end.
@@ -57,6 +58,7 @@ class Setup(Plain):
     goes_on: bool = False
     passed: int = 0
     showing: bool = False
+    breaks: int = 0
 
     @property
     def of_settings(self) -> bool:
@@ -88,6 +90,7 @@ class Setup(Plain):
             self.goes_on or other.goes_on,
             self.passed or other.passed,
             self.showing or other.showing,
+            self.breaks or other.breaks,
         )
 
 

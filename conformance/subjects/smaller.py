@@ -9,7 +9,8 @@ from conformance.subjects.reduction import fewer_rows, plainer
 from conformance.subjects.rows import Row, rows_in
 
 CHECKS, CHECKED = 60, 60
-"""How many pairs of runs the reduction of a failure may take, and how many seconds; of a budget a third."""
+"""How many pairs of runs the reduction of a failure may take, and how many seconds; of a budget a third. The second
+reduction of a subject has half of the seconds, the third a third."""
 
 NOT_AGAIN = "run once more, the pair that is shown did not differ: that may be a race"
 """What is said of a pair that did not fail each time."""
@@ -25,11 +26,14 @@ class Smaller:
 
     def __init__(self, judging: Judging, budget: Budget) -> None:
         self._judging, self._runs, self._budget = judging, judging.runs, budget
+        self._made = 0
 
     def reduced(self, question: Question, pair: Pair, wrong: Mapping[int, str]) -> tuple[Pair, str]:
         """A small pair that fails alone, and what differs; one that fails among others where none fails alone."""
         runs, budget = self._runs, self._budget
-        checks, end = [CHECKS], budget.clock() + min(CHECKED, max(RESERVED, budget.left / 3))
+        self._made += 1
+        seconds = max(RESERVED, CHECKED / self._made)
+        checks, end = [CHECKS], budget.clock() + min(seconds, max(RESERVED, budget.left / 3))
         inputs = list(runs.subject.inputs)
         case, why = next(iter(wrong.items()))
 

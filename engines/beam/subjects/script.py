@@ -21,6 +21,7 @@ TEMPLATE = Path(__file__).with_name("script_template.py")
 def script(subject: Subject, pair: Pair, title: str, file: Path, out: Path, seen: tuple[str, bool]) -> str:
     """The script that the file ``out`` has; ``file`` has the user's function. ``seen``: the release, and whether the
     subject's timers go by the clock."""
+    from conformance.engines.beam.runners import prism_binary
     from conformance.engines.beam.subjects.looking import MAIN
     from conformance.engines.beam.subjects.sink import key_of_pairs, output_key
     from conformance.engines.beam.subjects.through import unchanged
@@ -46,6 +47,7 @@ def script(subject: Subject, pair: Pair, title: str, file: Path, out: Path, seen
         "DELAY": repr(None if subject.delay is None else subject.delay / 1_000),
         "CLOCK": repr(clock),
         "KEY": repr(key_of_pairs(subject)),
+        "PRISM_AT": repr(str(prism_binary.find() or "")),
         "NOT_COMPARED": repr(sorted(others_in(subject, pair))),
         "MAIN": repr(MAIN),
         "SETUP": "{" + ", ".join(f"{name!r}: {value}" for name, value in told.items()) + "}",
@@ -55,5 +57,5 @@ def script(subject: Subject, pair: Pair, title: str, file: Path, out: Path, seen
 
 Run it: python {out.name}
 It exits with 1 while the two answers differ. Seen on {version}.
-On Prism, an option such as --prism_location=PATH names its binary; otherwise Beam downloads it."""
+On Prism, an option such as --prism_location=PATH names another binary; where there is none, Beam downloads one."""
     return filled(TEMPLATE, title, values, [unchanged] * setup.through)

@@ -2,6 +2,7 @@
 they answer. ``script`` fills it in."""
 
 import importlib.util
+import os
 import sys
 import time
 from collections.abc import Iterable
@@ -70,6 +71,9 @@ MOVED = 0
 
 BETWEEN = ()
 """The instants between which all times lie."""
+
+PRISM_AT = ""
+"""The binary of Prism that was asked."""
 
 FNAPI, PRISM = "FnApiRunner", "PrismRunner"
 taken = []
@@ -180,7 +184,8 @@ def run(batches, where="", bounded=False, through=lambda rows, of: rows):
 
     runner = {"": BundleBasedDirectRunner, FNAPI: FnApiRunner, PRISM: PrismRunner}[where]()
     options = [] if bounded else ["--streaming"]
-    options += ["--environment_type=LOOPBACK", *sys.argv[1:]] if where == PRISM else []
+    there = [f"--prism_location={PRISM_AT}"] if os.path.exists(PRISM_AT) else []
+    options += ["--environment_type=LOOPBACK", *(sys.argv[1:] or there)] if where == PRISM else []
     pipeline = beam.Pipeline(runner=runner, options=PipelineOptions(options))
     windowing = subject.options.get("windowing")
     inputs = {}

@@ -31,6 +31,10 @@ PARQUET, MEMORY = "parquet", "memory"
 """Spark's own sinks."""
 
 
+Take = Callable[["DataFrame", int], list[Any]]
+"""What takes a micro-batch, by its id, and gives its rows."""
+
+
 def taken(frame: DataFrame, batch: int) -> list[Any]:
     """The rows of a micro-batch in order."""
     return collected(frame)
@@ -44,7 +48,7 @@ class Sink(NamedTuple):
     micro-batch for ever. A query that ``goes_on`` does not end with its input, and is stopped."""
 
     before: Callable[[DataFrame], DataFrame] = lambda frame: frame
-    takes: Callable[[DataFrame, int], list[Any]] = taken
+    takes: Take = taken
     to: str = ""
     fails: int = -1
     showing: bool = False

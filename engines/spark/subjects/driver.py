@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.engines.failing import INJECTED
 from conformance.engines.spark.runtime import releases, running, session
+from conformance.engines.spark.subjects.anew import begun_anew
 from conformance.engines.spark.subjects.facts import check_accepted, facts_of, goes_by_the_clock
 from conformance.engines.spark.subjects.files import write
 from conformance.engines.spark.subjects.machine import of_the_machine
@@ -74,6 +75,7 @@ class SparkSubjects:
         self._early = False
         self._by_the_clock: set[str] = set()
         self._folder = Path()
+        self._modules: Sequence[Any] = ()
 
     @property
     def version(self) -> str:
@@ -89,7 +91,7 @@ class SparkSubjects:
 
         for module in modules:  # no import finds it where Python workers run
             cloudpickle.register_pickle_by_value(module)
-        self._folder = folder
+        self._folder, self._modules = folder, modules
         if self._spark is None:
             self._early = not modules
             self._spark = session.start(folder)
@@ -199,7 +201,8 @@ class SparkSubjects:
             return Ran(error=session.cause(error), refused=lacks)
 
     def _streamed(self, subject: Subject, spark: SparkSession, folder: Path, given: Given, setup: Setup) -> Ran:
-        """The queries of a run, one after the other: each ends before a restart, or with a failure."""
+        """The queries of a run, one after the other: each ends before a restart, or with a failure. The next one finds
+        nothing in the memory of the user's modules."""
         rows: dict[int, list[Any]] = {}
         progress: list[dict[str, Any]] = []
         began = Began()
@@ -217,16 +220,18 @@ class SparkSubjects:
                 continue
             write(subject, folder, given, range(begin, end), setup)
             fails = max(rows, default=-1) + 1 if begin == setup.fails else -1
-            error = self._query(subject, spark, folder, setup, (rows, progress), fails)
+            mine = begun_anew(subject, self._modules) if progress else subject
+            error = self._query(mine, spark, folder, setup, (rows, progress), fails)
             if INJECTED in error:
-                error = self._query(subject, spark, folder, setup, (rows, progress))
+                mine = begun_anew(subject, self._modules)
+                error = self._query(mine, spark, folder, setup, (rows, progress))
             if error:
                 return Ran(error=error, refused=UNTRIED in error)
         table = table_of(subject, folder)
         try:
             answer = {0: table.rows(spark)} if table else {n: _rows(r) for n, r in rows.items() if n >= began.batches}
         except Exception as error:
-            return Ran(error=session.cause(error))
+            return Ran(error=f"its table cannot be read: {session.cause(error)}")
         operators = [operator for report in progress for operator in report["stateOperators"]]
         last = progress[-1]["stateOperators"] if progress else []
         return Ran(
@@ -276,9 +281,10 @@ class SparkSubjects:
             does = SINKS[setup.sink]
             before = (lambda frame: does(retried(frame))) if setup.retries else does
             table = table_of(subject, folder)
-            takes = table.take if table else running.taken
-            most = len(there) + IDLE
-            sink = running.Sink(before, takes, "", fails, setup.showing, most, setup.goes_on)
+            takes: running.Take = table.take if table else running.taken
+            if table and setup.breaks and fails >= 0:
+                takes, fails = table.failing(setup.breaks, fails), -1
+            sink = running.Sink(before, takes, "", fails, setup.showing, len(there) + IDLE, setup.goes_on)
             found, reports, failed = running.run_query(output, folder / "checkpoint", subject.output.mode, {}, sink)
         except InvalidSubject as unusable:
             return str(unusable)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.engines.spark.plans.settings import HDFS, ROCKSDB
 from conformance.engines.spark.subjects.sinks import ASKS, CACHES
+from conformance.engines.spark.subjects.table import MIDWAY
 from conformance.subjects import questions
 from conformance.subjects.questions import Question, Run
 from conformance.subjects.rows import BATCHES, by_turns
@@ -59,6 +60,7 @@ QUESTIONS = (
     questions.OTHERS,
     questions.RESTART,
     questions.FAILURE,
+    MIDWAY,
     Question(
         "scheduled",
         "A query that is started for each micro-batch, and finds no file of an input without rows there, gives the "

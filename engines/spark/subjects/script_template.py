@@ -42,7 +42,12 @@ def session():
 
 
 def loaded(file, name, called):
-    """A function of a file. By the file's path: its name need not be one of Python's, and two files may share it."""
+    """A function of a file, and what modules beside it keep in memory, anew. By the file's path: its name need not be
+    one of Python's, and two files may share it."""
+    folder = (HERE / file).resolve().parent
+    for beside, module in [*sys.modules.items()]:
+        if folder == Path(getattr(module, "__file__", None) or "/").parent and beside != "__main__":
+            del sys.modules[beside]
     spec = importlib.util.spec_from_file_location(called, HERE / file)
     module = sys.modules[called] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -53,15 +58,16 @@ def loaded(file, name, called):
 @dataclass
 class Setup:
     """How a run is made. It is restarted before the micro-batches ``restarts``; ``fails`` fails once, after its rows
-    were taken; with ``showing`` the first one from there on that has any. Those before ``begun`` are run by ``by``, and
-    not shown; ``only`` they run where a Python of another release is called for them. ``through`` is done to each
-    input, ``sink`` to a micro-batch before its rows are taken. ``files``: of a micro-batch. ``bounded``: as a batch
-    query. ``sparse``: an input without rows in a micro-batch has no file. ``goes_on``: the query does not end with its
-    input."""
+    were taken; with ``showing`` the first one from there on that has any; with ``breaks`` its sink, before that line.
+    Those before ``begun`` are run by ``by``, and not shown; ``only`` they run where a Python of another release is
+    called for them. ``through`` is done to each input, ``sink`` to a micro-batch before its rows are taken. ``files``:
+    of a micro-batch. ``bounded``: as a batch query. ``sparse``: an input without rows in a micro-batch has no file.
+    ``goes_on``: the query does not end with its input."""
 
     restarts: tuple = ()
     fails: int | None = None
     showing: bool = False
+    breaks: int = 0
     settings: dict = field(default_factory=dict)
     files: int = 1
     bounded: bool = False
@@ -153,10 +159,21 @@ def run(spark, folder, batches, how):
             inputs[name] = how.through(reader.schema(schema).json(str(folder / f"input-{name}")))
         return version(*inputs.values()) if "" in inputs else version(**inputs)
 
-    def received(frame, batch):
+    def received(frame, batch, mine, breaks=0):
         if not OWN_SINK:
             return [row.asDict(recursive=True) for row in frame.collect()]
-        subject.options["sink"](frame, batch, str(folder / "table"))
+        sink = mine.options["sink"]
+
+        def at_line(called, event, _):
+            if event == "line" and called.f_lineno == breaks:
+                raise RuntimeError("this failure was asked for")
+            return at_line
+
+        sys.settrace(lambda called, *_: at_line if breaks and called.f_code is sink.__code__ else None)
+        try:
+            sink(frame, batch, str(folder / "table"))
+        finally:
+            sys.settrace(None)
         return []
 
     def in_table():
@@ -164,11 +181,14 @@ def run(spark, folder, batches, how):
         return [row.asDict(recursive=True) for row in there.collect()] if hasattr(there, "collect") else [*there]
 
     def query(version, last_fails):
+        # A query that begins again finds nothing in the memory of modules.
+        version = loaded(FILE, NAME, Path(FILE).stem) if operators and version is subject else version
+
         def take(frame, batch):
-            taken[batch] = received(how.sink(frame), batch)
-            fails = not frame.isEmpty() if how.showing else batch == first
-            if last_fails and not failed and fails:
-                failed.append(batch)
+            fails = last_fails and not failed and (not frame.isEmpty() if how.showing else batch == first)
+            failed.extend([batch] * fails)
+            taken[batch] = received(how.sink(frame), batch, version, how.breaks if fails else 0)
+            if fails and not how.breaks:
                 raise RuntimeError("this failure was asked for")
 
         first = max(taken, default=-1) + 1
@@ -191,7 +211,7 @@ def run(spark, folder, batches, how):
     if how.bounded:
         for number in range(len(batches)):
             write(number)
-        rows = received(output(subject), 0)
+        rows = received(output(subject), 0, subject)
         return in_table() if OWN_SINK else rows, [], counts
     cuts = sorted({0, len(batches), how.begun, *how.restarts, *([] if how.fails is None else [how.fails])})
     for begin, end in pairwise(cuts):

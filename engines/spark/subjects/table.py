@@ -4,21 +4,31 @@ answer is all that is there."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import inspect
+import sys
+import traceback
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from conformance.engines.failing import INJECTED
 from conformance.engines.spark.runtime import running
 from conformance.subjects.answers import Answer, told
+from conformance.subjects.questions import NotAsked, Question, Run, filled
 from conformance.subjects.schema import InvalidSubject
+from conformance.subjects.setup import Setup
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from conformance.subjects.questions import Asked
     from conformance.subjects.subject import Subject
 
-OPTIONS = ("sink", "table")
+ARGUMENTS = {"sink": "(frame, batch_id, folder)", "table": "(spark, folder)"}
+"""What the user's functions are called with."""
+
+OPTIONS = tuple(ARGUMENTS)
 
 NOT_ASKED: Mapping[str, str] = {
     "retry": "a sink of its own is no part of the tasks that fail",
@@ -26,6 +36,9 @@ NOT_ASKED: Mapping[str, str] = {
     "next": "what its own sink has of the version before is not told from what the next one puts out",
 }
 """Question -> why it is not asked of a subject with a sink of its own."""
+
+LINES = 6
+"""The most lines before which a sink fails in a round."""
 
 
 @dataclass(frozen=True)
@@ -37,17 +50,45 @@ class Table:
     folder: str
 
     def take(self, frame: DataFrame, batch: int) -> list[Any]:
-        self.write(frame, batch, self.folder)
+        try:
+            self.write(frame, batch, self.folder)
+        except Exception as error:
+            print(traceback.format_exc(), flush=True)  # for the log: what Spark is told has the last line alone
+            raise RuntimeError(f"the sink raised {type(error).__name__}: {error}") from None
         return []
+
+    def failing(self, line: int, first: int) -> running.Take:
+        """``take``, which fails once before a line of the user's function, in the first micro-batch from ``first`` on
+        that has rows."""
+        code, failed = inspect.unwrap(self.write).__code__, list[int]()
+
+        def at_line(frame: Any, event: str, _: Any) -> Any:
+            if event == "line" and frame.f_lineno == line:
+                raise RuntimeError(INJECTED)
+            return at_line
+
+        def take(frame: DataFrame, batch: int) -> list[Any]:
+            if failed or batch < first or frame.isEmpty():
+                return self.take(frame, batch)
+            failed.append(batch)
+            sys.settrace(lambda called, *_: at_line if called.f_code is code else None)
+            try:
+                return self.take(frame, batch)
+            finally:
+                sys.settrace(None)
+
+        return take
 
     def rows(self, spark: SparkSession) -> Answer:
         """All that is there; none before anything was written. Raises TypeError for no DataFrame and no dicts."""
         if not Path(self.folder).exists():
             return ()
         there = self.read(spark, self.folder)
-        rows = told([*(running.collected(there) if hasattr(there, "sparkSession") else there)])
+        if hasattr(there, "sparkSession"):
+            there = running.collected(there)
+        rows = told([*there]) if isinstance(there, list | tuple | set | Iterator) else [there]
         if odd := [row for row in rows if not isinstance(row, dict)]:
-            raise TypeError(f"table(spark, folder) gives a DataFrame or dicts, not {odd[0]!r:.40}")
+            raise TypeError(f"table{ARGUMENTS['table']} gives a DataFrame or dicts, not {odd[0]!r:.40}")
         return tuple(rows)
 
 
@@ -61,4 +102,32 @@ def table_of(subject: Subject, folder: Path) -> Table | None:
             f"subject {subject.name}: give two functions: sink(frame, batch_id, folder) writes a micro-batch to the "
             "folder, and table(spark, folder) gives what is there, as a DataFrame or as dicts"
         )
+    for name, function in zip(OPTIONS, (write, read), strict=True):
+        try:
+            inspect.signature(function).bind(*ARGUMENTS[name].split(", "))
+        except TypeError:
+            raise InvalidSubject(f"subject {subject.name}: {name} is called as {name}{ARGUMENTS[name]}") from None
+        except ValueError:  # a function that does not tell
+            continue
     return Table(write, read, str(folder / "table"))
+
+
+def _midway(asked: Asked) -> Iterator[Run]:
+    write = asked.subject.options.get("sink")
+    if write is None:
+        raise NotAsked("the subject has no sink of its own")
+    code = getattr(inspect.unwrap(write), "__code__", None)
+    lines = sorted({line for *_, line in code.co_lines() if line and line > code.co_firstlineno}) if code else []
+    if not lines[1:]:
+        raise NotAsked("its sink has one line")
+    first, *others = filled(asked)
+    at = asked.random.choice(others or [first])
+    for line in asked.random.sample(lines[1:], min(LINES, len(lines) - 1)):
+        yield Run(asked.delivery, Setup(fails=at, showing=True, breaks=line))
+
+
+MIDWAY = Question(
+    "midway",
+    "A sink of its own that fails between two of its lines, and gets the micro-batch again, ends with the same.",
+    _midway,
+)

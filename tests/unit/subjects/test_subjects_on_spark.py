@@ -1,22 +1,28 @@
 """Users' queries on Spark, without a run: scripts, and what may be refused."""
 
 import ast
+import importlib
+import sys
 import threading
 from collections import Counter
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 
 import pytest
 
 from conformance import subject
+from conformance.engines.failing import INJECTED
 from conformance.engines.spark.jobs.connected import Client
 from conformance.engines.spark.subjects import driver
+from conformance.engines.spark.subjects.anew import begun_anew
 from conformance.engines.spark.subjects.driver import SparkSubjects
 from conformance.engines.spark.subjects.files import write
 from conformance.engines.spark.subjects.questions import CONNECT, QUESTIONS
 from conformance.engines.spark.subjects.sinks import ATTEMPT, SINKS, UNTRIED
-from conformance.engines.spark.subjects.table import table_of
+from conformance.engines.spark.subjects.table import Table, table_of
 from conformance.subjects.answers import Ran
 from conformance.subjects.asking import ask
 from conformance.subjects.driver import Facts
@@ -194,3 +200,70 @@ def test_the_answer_of_a_sink_is_what_its_table_has(tmp_path):
         table_of(odd, tmp_path).rows(None)
     assert table_of(odd, tmp_path / "nothing").rows(None) == ()
     assert table_of(subject(schema="user string", key="user")(len), tmp_path) is None
+
+
+SINK = """
+from beside import done
+from conformance import subject
+
+def once(rows, batch_id, folder):
+    if batch_id not in done:
+        done.append(batch_id)
+        open(folder, "a").write(str(batch_id))
+
+def table(spark, folder):
+    return [{"user": each} for each in open(folder).read()]
+
+@subject(schema="user string", key="user", sink=once, table=table)
+def visits(rows):
+    return rows
+"""
+
+
+@pytest.fixture
+def with_memory(tmp_path, monkeypatch):
+    """A subject whose sink goes by what a module beside its file keeps, and the module of that file."""
+    (tmp_path / "beside.py").write_text("done = []\n")
+    (tmp_path / "with_memory.py").write_text(SINK)
+    monkeypatch.syspath_prepend(tmp_path)
+    module = importlib.import_module("with_memory")
+    yield module.visits, module
+    sys.modules.pop("with_memory")
+    sys.modules.pop("beside")
+
+
+def test_a_query_that_begins_anew_finds_nothing_in_the_memory_of_modules(with_memory, tmp_path):
+    mine, module = with_memory
+    Table(**functions(mine), folder=str(tmp_path / "table")).take(None, 0)
+    anew = begun_anew(mine, [module])
+    assert (anew.name, anew.function is mine.function) == (mine.name, False)
+    assert sys.modules["beside"].done == [0], "what is loaded stays so"
+    for subject_, number in ((mine, 1), (anew, 2)):
+        table = Table(**functions(subject_), folder=str(tmp_path / "table"))
+        table.take(None, 0)
+        assert len(table.rows(None)) == number
+    assert begun_anew(itself, [module]) is itself
+
+
+def functions(subject):
+    return {"write": subject.options["sink"], "read": subject.options["table"]}
+
+
+def test_a_sink_fails_once_before_a_line_of_it(with_memory, tmp_path):
+    mine, _ = with_memory
+    [question] = [question for question in QUESTIONS if question.id == "midway"]
+    rows = tuple((Row({"user": user}, None, nr=nr),) for nr, user in enumerate("ab"))
+    asked = Asked(mine, span_of([], None), rows, Random(1))
+    lines = sorted(run.setup.breaks for run in question.make(asked))
+    assert [SINK.splitlines()[line - 1].strip()[:4] for line in lines] == ["done", "open"]
+    empty, full = (SimpleNamespace(isEmpty=lambda e=e: e) for e in (True, False))
+    table = Table(**functions(mine), folder=str(tmp_path / "table"))
+    take = table.failing(lines[1], 1)
+    take(full, 0)
+    take(empty, 1)
+    with pytest.raises(RuntimeError, match=INJECTED):
+        take(full, 2)
+    take(full, 2)
+    assert [row["user"] for row in table.rows(None)] == ["0", "1"], "2 was noted, and never written"
+    with pytest.raises(NotAsked, match="no sink of its own"):
+        next(question.make(replace(asked, subject=itself)))
