@@ -24,7 +24,7 @@ from conformance.subjects.rows import (
     rows_in,
 )
 from conformance.subjects.schema import DAY
-from conformance.subjects.setup import OTHER, PLAIN, PREVIOUS, Setup
+from conformance.subjects.setup import BEHIND, OTHER, PLAIN, PREVIOUS, SHOWING, Setup
 from conformance.subjects.subject import Subject
 from conformance.support.naming import counted
 from conformance.support.plain import Plain
@@ -245,8 +245,8 @@ def _restart(asked: Asked) -> Iterator[Run]:
 
 def _failure(asked: Asked) -> Iterator[Run]:
     first, *others = filled(asked)
-    for showing in (False, True):  # with rows by windows, what puts them out may be a micro-batch without data
-        yield Run(asked.delivery, Setup(fails=asked.random.choice(others or [first]), showing=showing))
+    for where in (BEHIND, SHOWING):  # what puts rows out may be a micro-batch without data
+        yield Run(asked.delivery, Setup(fails=asked.random.choice(others or [first]), breaks=where))
 
 
 def _time(asked: Asked) -> Iterator[Run]:

@@ -16,6 +16,9 @@ ITSELF, PREVIOUS, NOBODY = "itself", "the previous version", "nobody"
 """Who runs the micro-batches before a restart: the subject, its previous version, or nobody, and the subject begins
 behind them."""
 
+BEHIND, SHOWING = 0, -1
+"""Where a micro-batch fails, see ``Setup.breaks``."""
+
 OTHER = "the other query"
 """Who runs all micro-batches where another query must answer alike."""
 
@@ -27,8 +30,8 @@ class Setup(Plain):
     Attributes:
         restarts: the micro-batches before which the query is stopped and begun again from its checkpoint.
         fails: the micro-batch that fails once, after the sink has had its rows; None for none.
-        showing: what fails is the first micro-batch from there on that puts out rows.
-        breaks: the line of the user's file before which a sink of the user's own fails then, not behind it; 0: behind.
+        breaks: where that is: BEHIND its sink; SHOWING, behind that of the first micro-batch from there on with rows;
+            or in such a micro-batch before a line (its number in the user's file) of a sink of the user's own.
         settings: settings of the session.
         files: the number of files of a micro-batch.
         bounded: all rows are there from the beginning, and end.
@@ -57,8 +60,7 @@ class Setup(Plain):
     retries: bool = False
     goes_on: bool = False
     passed: int = 0
-    showing: bool = False
-    breaks: int = 0
+    breaks: int = BEHIND
 
     @property
     def of_settings(self) -> bool:
@@ -89,7 +91,6 @@ class Setup(Plain):
             self.retries or other.retries,
             self.goes_on or other.goes_on,
             self.passed or other.passed,
-            self.showing or other.showing,
             self.breaks or other.breaks,
         )
 

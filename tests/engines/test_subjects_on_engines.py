@@ -19,7 +19,7 @@ from conformance.subjects.questions import Asked, NotAsked, Seen, pairs
 from conformance.subjects.rows import START, Row, span_of
 from conformance.subjects.runs import Runs
 from conformance.subjects.schema import InvalidSubject, moment
-from conformance.subjects.setup import Setup
+from conformance.subjects.setup import SHOWING, Setup
 from conformance.subjects.subject import answering_like, next_version
 from conformance.subjects.verdicts import Options, Verdict
 
@@ -128,7 +128,7 @@ def test_a_sink_of_its_own_may_take_a_micro_batch_twice(spark_subjects):
     given, mine = [clicks(0, 1), clicks(60)], loaded(EXAMPLES / "my_sink.py")[0]
     counts = {
         name: [[row["count"] for row in driver.run(mine[name], given, setup).outputs[0]] for setup in setups]
-        for setups in [(Setup(), Setup(fails=1, showing=True), Setup(bounded=True))]
+        for setups in [(Setup(), Setup(fails=1, breaks=SHOWING), Setup(bounded=True))]
         for name in ("appended", "overwritten")
     }
     assert counts == {"appended": [[2], [2, 2], [2, 1]], "overwritten": [[2], [2], [2, 1]]}

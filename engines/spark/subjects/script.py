@@ -13,7 +13,7 @@ from conformance.engines.spark.subjects.sinks import ATTEMPT, SINKS, retried, un
 from conformance.subjects.questions import OTHERS
 from conformance.subjects.rows import rows_in
 from conformance.subjects.scripts import filled
-from conformance.subjects.setup import PLAIN
+from conformance.subjects.setup import PLAIN, SHOWING
 
 if TYPE_CHECKING:
     from conformance.subjects.questions import Pair
@@ -70,7 +70,7 @@ def script(
 
 def _spelled(setup: Setup, elsewhere: str) -> str:
     """How the second run is made, in the script's own words."""
-    names = ("restarts", "fails", "showing", "breaks", "settings", "files", "bounded", "sparse", "goes_on")
+    names = ("restarts", "fails", "breaks", "settings", "files", "bounded", "sparse", "goes_on")
     told = {name: getattr(setup, name) for name in names}
     words = [f"{name}={value!r}" for name, value in told.items() if value != getattr(PLAIN, name)]
     if setup.through:
@@ -109,8 +109,8 @@ def _what(pair: Pair) -> str:
         (setup.bounded, "as a batch query"),
         (setup.sparse, "started for each micro-batch, and without a file for an input that has no row there"),
         (setup.restarts, f"restarted before micro-batch {', '.join(map(str, setup.restarts))}"),
-        (setup.breaks, f"its sink fails once before line {setup.breaks}, in a micro-batch with rows"),
-        (setup.showing, f"the first micro-batch with rows from {setup.fails} on fails once behind its sink"),
+        (setup.breaks > 0, f"its sink fails once before line {setup.breaks}, in a micro-batch with rows"),
+        (setup.breaks == SHOWING, f"the first micro-batch with rows from {setup.fails} on fails once behind its sink"),
         (setup.fails is not None, f"micro-batch {setup.fails} fails once behind its sink"),
         (setup.settings, ", ".join(f"{name}={value}" for name, value in setup.settings.items())),
         (setup.through, "behind a query that changes no row"),

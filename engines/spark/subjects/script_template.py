@@ -58,7 +58,7 @@ def loaded(file, name, called):
 @dataclass
 class Setup:
     """How a run is made. It is restarted before the micro-batches ``restarts``; ``fails`` fails once, after its rows
-    were taken; with ``showing`` the first one from there on that has any; with ``breaks`` its sink, before that line.
+    were taken; with ``breaks`` -1 the first one from there on that has any, and else its sink, before that line.
     Those before ``begun`` are run by ``by``, and not shown; ``only`` they run where a Python of another release is
     called for them. ``through`` is done to each input, ``sink`` to a micro-batch before its rows are taken. ``files``:
     of a micro-batch. ``bounded``: as a batch query. ``sparse``: an input without rows in a micro-batch has no file.
@@ -66,7 +66,6 @@ class Setup:
 
     restarts: tuple = ()
     fails: int | None = None
-    showing: bool = False
     breaks: int = 0
     settings: dict = field(default_factory=dict)
     files: int = 1
@@ -185,10 +184,10 @@ def run(spark, folder, batches, how):
         version = loaded(FILE, NAME, Path(FILE).stem) if operators and version is subject else version
 
         def take(frame, batch):
-            fails = last_fails and not failed and (not frame.isEmpty() if how.showing else batch == first)
+            fails = last_fails and not failed and (not frame.isEmpty() if how.breaks else batch == first)
             failed.extend([batch] * fails)
             taken[batch] = received(how.sink(frame), batch, version, how.breaks if fails else 0)
-            if fails and not how.breaks:
+            if fails and how.breaks <= 0:
                 raise RuntimeError("this failure was asked for")
 
         first = max(taken, default=-1) + 1

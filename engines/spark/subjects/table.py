@@ -123,7 +123,7 @@ def _midway(asked: Asked) -> Iterator[Run]:
     first, *others = filled(asked)
     at = asked.random.choice(others or [first])
     for line in asked.random.sample(lines[1:], min(LINES, len(lines) - 1)):
-        yield Run(asked.delivery, Setup(fails=at, showing=True, breaks=line))
+        yield Run(asked.delivery, Setup(fails=at, breaks=line))
 
 
 MIDWAY = Question(

@@ -57,7 +57,7 @@ from conformance.subjects.rows import (
 from conformance.subjects.runs import Runs
 from conformance.subjects.schema import InvalidSubject, columns_of, duration, millis, moment
 from conformance.subjects.scripts import moving_back
-from conformance.subjects.setup import Setup
+from conformance.subjects.setup import BEHIND, SHOWING, Setup
 from conformance.subjects.verdicts import Options, Report, Verdict
 from conformance.support.release import Release
 
@@ -612,7 +612,7 @@ def test_cases_are_streams_where_an_operator_goes_by_no_key():
         return counting([[{**row, "user": rows[0]["user"]} for row in batch] for batch in batches])
 
     _, _, report = verdicts(named_once)
-    assert report.packed.startswith("12 cases in 1 stream: a case answers otherwise among others than alone: ")
+    assert report.packed.startswith("12 cases in 1 stream: a case answers otherwise among others than alone")
 
 
 def test_streams_have_many_cases_and_open_nothing_of_one_another():
@@ -634,7 +634,7 @@ def test_cases_of_a_stream_have_keys_of_their_own_where_they_can():
 
     runs = Runs(Toy(), declared(beside_others), ())
     cases = Cases(Judging(runs), ALL)
-    assert cases.note.startswith("12 cases in 1 stream: a case answers otherwise among others than alone: ")
+    assert cases.note.startswith("12 cases in 1 stream: a case answers otherwise among others than alone")
     rows = [row for asked in cases.deliveries("order", 1) for row in asked.data]
     assert all(row.values["user"].startswith(f"c{row.case}/") for row in rows)
 
@@ -1029,7 +1029,7 @@ def test_a_failure_in_more_batches_is_compared_with_a_restart_that_the_plain_run
 def test_a_failure_is_compared_with_a_restart_at_the_same_place():
     asked = first_round()
     made = questions.pairs(questions.FAILURE, asked)
-    assert [pair.varied.setup.showing for pair in made] == [False, True]
+    assert [pair.varied.setup.breaks for pair in made] == [BEHIND, SHOWING]
     assert all(pair.plain.setup == Setup(restarts=(pair.varied.setup.fails,)) for pair in made)
     assert all(pair.plain.setup == Setup() for pair in questions.pairs(questions.RESTART, asked))
 
