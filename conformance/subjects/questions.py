@@ -274,6 +274,8 @@ def _moved(pair: Pair, plain: Seen, varied: Seen) -> str:
 def _others(asked: Asked) -> Iterator[Run]:
     if not asked.subject.own_key:
         raise NotAsked("no key of texts or whole numbers of 32 bits")
+    if len({row.case % 2 for row in asked.data}) < 2:
+        raise NotAsked("there is one case alone")
     yield Run(asked.delivery)
 
 
