@@ -250,7 +250,7 @@ class Baseline:
                 cells,
                 alike,
                 stored_witnesses=str(run.pop("stored_witnesses", "")),
-                scope=Scope(**run),
+                scope=Scope(**run | {"perturbations": tuple(run.get("perturbations", ()))}),
                 packs={name: int(number) for name, number in head["packs"].items()},
                 failures={name: str(why) for name, why in head["failures"].items()},
                 measured=measured,

@@ -320,6 +320,8 @@ def _late(asked: Asked) -> Iterator[Run]:
 def _admitted(asked: Asked) -> Iterator[Run]:
     _watermarked(asked)
     assert asked.subject.delay is not None
+    if left := [q.id for q in (ORDER, SPLITS) if q.id in asked.subject.leave_out]:
+        raise NotAsked(f"such rows come in another order, and in another micro-batch; {left[0]} is left out")
     many = len(asked.delivery) - len(asked.closing)
     plain = [(*cut(asked.data, parts), *asked.closing) for parts in (many, max(many, MANY))]
     found = [held for each in plain if (held := held_back(each, asked.subject.delay, asked.random)) != each]

@@ -81,9 +81,9 @@ def run_query(
 
     begun: list[int] = []
 
-    def fail(batch: int, shows: Callable[[], bool]) -> None:
+    def fail(batch: int, shows: bool) -> None:
         begun.append(batch)
-        if (batch == sink.fails and not sink.showing) or (sink.showing and batch >= sink.fails >= 0 and shows()):
+        if (batch == sink.fails and not sink.showing) or (sink.showing and batch >= sink.fails >= 0 and shows):
             raise RuntimeError(INJECTED)
         if sink.most and len(begun) > sink.most:
             raise RuntimeError(ENOUGH)
@@ -93,14 +93,14 @@ def run_query(
         rows[batch] = sink.takes(frame, batch)
         if frame.is_cached:
             frame.unpersist()
-        fail(batch, lambda: bool(rows[batch]) or not frame.isEmpty())
+        fail(batch, bool(rows[batch]))
         time.sleep(waits.get(batch, 0) / 1000)
         if feed:
             feed(batch)
 
     def write(frame: DataFrame, batch: int) -> None:
         frame.write.mode("overwrite").parquet(f"{out}/{batch}")
-        fail(batch, lambda: True)
+        fail(batch, True)
         time.sleep(waits.get(batch, 0) / 1000)
 
     # Through Spark Connect this function runs in the server, and what it collects stays there (Spark 4.3.0).

@@ -31,7 +31,7 @@ from conformance.subjects.driver import Facts
 from conformance.subjects.processes.elsewhere import Began
 from conformance.subjects.questions import Question
 from conformance.subjects.schema import InvalidSubject
-from conformance.subjects.setup import NOBODY, PLAIN, PREVIOUS, SHOWING, Given, Setup
+from conformance.subjects.setup import BEHIND, NOBODY, PLAIN, PREVIOUS, SHOWING, Given, Setup
 from conformance.subjects.subject import begun_by
 
 if TYPE_CHECKING:
@@ -282,7 +282,7 @@ class SparkSubjects:
             before = (lambda frame: does(retried(frame))) if setup.retries else does
             table = table_of(subject, folder)
             takes: running.Take = table.take if table else running.taken
-            if table and setup.breaks > 0 and fails >= 0:
+            if table and setup.breaks != BEHIND and fails >= 0:
                 takes, fails = table.failing(setup.breaks, fails), -1
             sink = running.Sink(before, takes, "", fails, setup.breaks == SHOWING, len(there) + IDLE, setup.goes_on)
             found, reports, failed = running.run_query(output, folder / "checkpoint", subject.output.mode, {}, sink)

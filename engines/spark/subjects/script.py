@@ -54,7 +54,7 @@ def script(
         "OUTPUT_KEY": repr(list(subject.output.key)),
         "IGNORED": repr([*subject.output.ignored, *[ATTEMPT] * setup.retries]),
         "KEY": repr(key),
-        "OWN_SINK": repr(bool(subject.options)),
+        "OWN_SINK": repr(subject.options.get("sink") is not None),
         "NOT_COMPARED": repr(sorted(not_compared)),
         "SETTINGS": repr(settings),
         "SETUP": _spelled(setup, elsewhere),

@@ -1,7 +1,9 @@
 """A violation of a subject on Spark, as a script: two runs of the user's own function that must answer alike, and what
 they answer. ``script`` fills it in."""
 
+import functools
 import importlib.util
+import inspect
 import json
 import os
 import subprocess
@@ -31,7 +33,12 @@ if importlib.util.find_spec("conformance") is None:  # all that is needed of it 
     sys.modules["conformance"] = types.ModuleType("conformance")
 
     def subject_stub(**options):
-        return lambda function: setattr(function, "options", options) or function
+        def declared(function):
+            named = functools.wraps(function)(lambda *given, **more: function(*given, **more))
+            named.options = options
+            return named
+
+        return declared
 
     sys.modules["conformance"].subject = subject_stub
 
@@ -46,7 +53,8 @@ def loaded(file, name, called):
     one of Python's, and two files may share it."""
     folder = (HERE / file).resolve().parent
     for beside, module in [*sys.modules.items()]:
-        if folder == Path(getattr(module, "__file__", None) or "/").parent and beside != "__main__":
+        path = Path(getattr(module, "__file__", None) or "/")
+        if folder in (path.parent, path.parent.parent) and beside.partition(".")[0] not in ("__main__", "conformance"):
             del sys.modules[beside]
     spec = importlib.util.spec_from_file_location(called, HERE / file)
     module = sys.modules[called] = importlib.util.module_from_spec(spec)
@@ -77,6 +85,10 @@ class Setup:
     sink: Callable = lambda frame: frame
     sparse: bool = False
     goes_on: bool = False
+
+
+class Stopped(BaseException):
+    """A process ends there: what catches errors does not see it."""
 
 
 EARLY = False
@@ -165,29 +177,36 @@ def run(spark, folder, batches, how):
 
         def at_line(called, event, _):
             if event == "line" and called.f_lineno == breaks:
-                raise RuntimeError("this failure was asked for")
+                raise Stopped
             return at_line
 
-        sys.settrace(lambda called, *_: at_line if breaks and called.f_code is sink.__code__ else None)
+        code = getattr(inspect.unwrap(sink), "__code__", None)
+        sys.settrace(lambda called, *_: at_line if breaks > 0 and called.f_code is code else None)
         try:
             sink(frame, batch, str(folder / "table"))
+        except Stopped:
+            raise RuntimeError("this failure was asked for") from None
         finally:
             sys.settrace(None)
         return []
 
     def in_table():
         there = subject.options["table"](spark, str(folder / "table")) if (folder / "table").exists() else []
-        return [row.asDict(recursive=True) for row in there.collect()] if hasattr(there, "collect") else [*there]
+        rows = there.collect() if hasattr(there, "collect") else there
+        return [row.asDict(recursive=True) if hasattr(row, "asDict") else row for row in rows]
 
     def query(version, last_fails):
         # A query that begins again finds nothing in the memory of modules.
         version = loaded(FILE, NAME, Path(FILE).stem) if operators and version is subject else version
 
         def take(frame, batch):
-            fails = last_fails and not failed and (not frame.isEmpty() if how.breaks else batch == first)
-            failed.extend([batch] * fails)
-            taken[batch] = received(how.sink(frame), batch, version, how.breaks if fails else 0)
-            if fails and how.breaks <= 0:
+            due = last_fails and not failed
+            shows = due and how.breaks and OWN_SINK and not frame.isEmpty()
+            if shows and how.breaks > 0:
+                failed.append(batch)
+            taken[batch] = received(how.sink(frame), batch, version, how.breaks if shows else 0)
+            if due and (batch == first if not how.breaks else how.breaks < 0 and (shows or taken[batch])):
+                failed.append(batch)
                 raise RuntimeError("this failure was asked for")
 
         first = max(taken, default=-1) + 1

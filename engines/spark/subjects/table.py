@@ -17,7 +17,7 @@ from conformance.engines.spark.runtime import running
 from conformance.subjects.answers import Answer, told
 from conformance.subjects.questions import NotAsked, Question, Run, filled
 from conformance.subjects.schema import InvalidSubject
-from conformance.subjects.setup import Setup
+from conformance.subjects.setup import SHOWING, Setup
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -41,6 +41,10 @@ LINES = 6
 """The most lines before which a sink fails in a round."""
 
 
+class _Stopped(BaseException):
+    """A process ends there: what catches errors does not see it."""
+
+
 @dataclass(frozen=True)
 class Table:
     """A user's own sink, in the folder of a run."""
@@ -58,13 +62,13 @@ class Table:
         return []
 
     def failing(self, line: int, first: int) -> running.Take:
-        """``take``, which fails once before a line of the user's function, in the first micro-batch from ``first`` on
-        that has rows."""
-        code, failed = inspect.unwrap(self.write).__code__, list[int]()
+        """``take``, which fails once in the first micro-batch from ``first`` on that has rows: before a line of the
+        user's function, or SHOWING, behind it."""
+        code, failed = getattr(inspect.unwrap(self.write), "__code__", None), list[int]()
 
         def at_line(frame: Any, event: str, _: Any) -> Any:
             if event == "line" and frame.f_lineno == line:
-                raise RuntimeError(INJECTED)
+                raise _Stopped
             return at_line
 
         def take(frame: DataFrame, batch: int) -> list[Any]:
@@ -73,9 +77,14 @@ class Table:
             failed.append(batch)
             sys.settrace(lambda called, *_: at_line if called.f_code is code else None)
             try:
-                return self.take(frame, batch)
+                found = self.take(frame, batch)
+            except _Stopped:
+                raise RuntimeError(INJECTED) from None
             finally:
                 sys.settrace(None)
+            if line == SHOWING:
+                raise RuntimeError(INJECTED)
+            return found
 
         return take
 
@@ -119,7 +128,7 @@ def _midway(asked: Asked) -> Iterator[Run]:
     code = getattr(inspect.unwrap(write), "__code__", None)
     lines = sorted({line for *_, line in code.co_lines() if line and line > code.co_firstlineno}) if code else []
     if not lines[1:]:
-        raise NotAsked("its sink has one line")
+        raise NotAsked("its sink has no two lines that are known")
     first, *others = filled(asked)
     at = asked.random.choice(others or [first])
     for line in asked.random.sample(lines[1:], min(LINES, len(lines) - 1)):

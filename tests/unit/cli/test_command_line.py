@@ -150,6 +150,8 @@ def test_a_run_may_be_about_some_perturbations_alone():
     changes = [row["changes"] for row in json.loads(told.stdout)["rows"]]
     assert {part.partition(".")[0] for row in changes for part in row} == {"restart", "plan:cast"}
     assert [] in changes, "the rows that others are compared with"
+    told = CliRunner().invoke(main, [*asked, "--perturbation=alone"])
+    assert ["alone"] in [row["changes"] for row in json.loads(told.stdout)["rows"]]
     odd = CliRunner().invoke(main, [*asked, "--perturbation=plan:kast"])
     assert (odd.exit_code, odd.output.count("\n")) == (2, 1)
     assert "unknown perturbation 'plan:kast'; did you mean plan:cast?" in odd.output

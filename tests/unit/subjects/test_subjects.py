@@ -983,6 +983,8 @@ def test_rows_behind_the_watermark_that_are_not_dropped_must_count():
     dropped = replace(counting([[]]), dropped=1)
     found, _, _ = verdicts(lambda batches: replace(dropped, outputs=counting(batches).outputs), driver)
     assert "drops such rows" in found["admitted"].why
+    found, _, _ = verdicts(counting, driver, leave_out="admitted")
+    assert found["admitted"].why == "left out by the subject"
 
 
 # Smaller pairs

@@ -31,7 +31,7 @@ from conformance.subjects.questions import Asked, NotAsked, Pair, Run, pairs, to
 from conformance.subjects.rows import START, Row, span_of
 from conformance.subjects.runs import Runs
 from conformance.subjects.schema import InvalidSubject
-from conformance.subjects.setup import NOBODY, Setup
+from conformance.subjects.setup import NOBODY, SHOWING, Setup
 from conformance.subjects.verdicts import Options, Verdict
 
 RUN = Run(((Row({"user": "a"}, START),),))
@@ -214,9 +214,14 @@ def once(rows, batch_id, folder):
 def table(spark, folder):
     return [{"user": each} for each in open(folder).read()]
 
-@subject(schema="user string", key="user", sink=once, table=table)
-def visits(rows):
-    return rows
+def made(sink):
+    @subject(schema="user string", key="user", sink=sink, table=table)
+    def counted(rows):
+        return rows
+    return counted
+
+visits = made(once)
+other = made(print)
 """
 
 
@@ -242,7 +247,10 @@ def test_a_query_that_begins_anew_finds_nothing_in_the_memory_of_modules(with_me
         table = Table(**functions(subject_), folder=str(tmp_path / "table"))
         table.take(None, 0)
         assert len(table.rows(None)) == number
-    assert begun_anew(itself, [module]) is itself
+    other = begun_anew(module.other, [module])
+    assert (other.options["sink"], other.function is module.other.function) == (print, False)
+    odd = replace(mine, function=len)
+    assert begun_anew(odd, [module]) is odd
 
 
 def functions(subject):
@@ -263,7 +271,11 @@ def test_a_sink_fails_once_before_a_line_of_it(with_memory, tmp_path):
     take(empty, 1)
     with pytest.raises(RuntimeError, match=INJECTED):
         take(full, 2)
-    take(full, 2)
+    assert take(full, 2) == []
     assert [row["user"] for row in table.rows(None)] == ["0", "1"], "2 was noted, and never written"
+    take = table.failing(SHOWING, 0)
+    with pytest.raises(RuntimeError, match=INJECTED):
+        take(full, 3)
+    assert [row["user"] for row in table.rows(None)] == ["0", "1", "3"]
     with pytest.raises(NotAsked, match="no sink of its own"):
         next(question.make(replace(asked, subject=itself)))
