@@ -17,9 +17,9 @@ from conformance.results.results import Results
 from conformance.support.grouping import grouped
 from conformance.support.reading import BadInput, tables_of, text_of
 
-MINUTES, ROWS = 10, 2
-"""The time of a run, which has some engines; what is left out of it is not shown. The rows of a run about a change that
-needs no perturbation."""
+BUDGET, ROWS = "10m", 2
+"""The time of a run; what is left out of it is not shown. And the rows of a run about a change that needs no
+perturbation."""
 
 MENDED = (Verdict.VIOLATED, Verdict.HOLDS)
 """The verdicts of the bad release and of the good one where a cell shows a change."""
@@ -77,7 +77,7 @@ class Change:
         scenario = self.scenario or (self.guarantee or self.question).split("/")[0]
         if self.question:
             return (f"--scenario={scenario}", "--quick", "--rows=1", "--seed=1")
-        size = (f"--cases={self.cases}", f"--budget={MINUTES}m")
+        size = (f"--cases={self.cases}", f"--budget={BUDGET}")
         some = f"--perturbation={self.under}" if self.under else f"--rows={ROWS}"
         return (f"--scenario={scenario}", *size, *(() if self.quiet else (some,)), "--seed=1")
 

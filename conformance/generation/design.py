@@ -116,6 +116,10 @@ class Factors:
             if can.first_missing(p.needs) is None and p.id not in without and (not only or p.id in only)
         )
 
+    def possible(self, parts: Iterable[Part]) -> tuple[Part, ...]:
+        """The parts that the engine can be asked."""
+        return tuple(part for part in parts if part[0] in self.expressible)
+
     def of(self, family: Family, kind: Kind) -> tuple[list[Perturbation], list[Perturbation]]:
         """The changes of the timeline, and the plans, in rows of a family for programs of a kind."""
         changes = [p for p in ALLOWED[family] if p in self.expressible]
@@ -187,8 +191,9 @@ def rows(
         return [*base, *_waiting(timelines[0], kind, factors)]
     beside = [Row(row.timeline, kind, row.parts) for row in host if row.timeline in timelines]
     shortest = min(timelines, key=lambda timeline: len(timeline.steps))
-    apart = [row for row in beside if row.parts == APART_FROM_ALL] or [Row(shortest, kind, APART_FROM_ALL)]
-    if family is Family.INITIAL:
+    alone = factors.possible(APART_FROM_ALL)
+    apart = [row for row in beside if row.parts == alone] or [Row(shortest, kind, alone)]
+    if family is Family.INITIAL or not alone:
         apart = []
     design = _Design(timelines, family, kind, factors, each, seed)
     tries = (design.rows(beside, number) for number in range(TRIES if each > 1 else 1))
@@ -205,14 +210,10 @@ def _cost(row: Row, seed: int) -> int:
 def _waiting(timeline: Schedule, kind: Kind, factors: Factors) -> list[Row]:
     """One recovery a row: each takes processing time that no wait counts. One restart is while all lives, and one when
     some has expired."""
-    empty: tuple[Part, ...] = ((EMPTY_BUNDLE, 0),)
-    parts: list[Part] = [*((p, 0) for p in RECOVERIES), (RESTART, RESTART.levels - 1)]
-    found = [
-        Row(timeline, kind, (*(empty if part[0] is RETRY else ()), part))
-        for part in parts
-        if part[0] in factors.expressible
-    ]
-    return found if RETRY in factors.expressible else [*found, Row(timeline, kind, empty)]
+    empty = factors.possible([(EMPTY_BUNDLE, 0)])
+    parts = factors.possible([*((p, 0) for p in RECOVERIES), (RESTART, RESTART.levels - 1)])
+    found = [Row(timeline, kind, (*(empty if part[0] is RETRY else ()), part)) for part in parts]
+    return found if RETRY in factors.expressible or not empty else [*found, Row(timeline, kind, empty)]
 
 
 class _Design:

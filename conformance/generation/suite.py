@@ -9,7 +9,7 @@ and no row put to the test, gets a twin on the base row.
 import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import cycle
 
 from conformance.generation.design import Factors, Kind, Row, rows
@@ -179,19 +179,11 @@ class Suite:
             if self._most:
                 most, each = sorted(most, key=lambda t: len(t.steps))[:1], 1
             found = rows([t for t in mine if t in most], family, kind, self._factors, each, self._seed, beside)
-            found = [*self._asked_for(found)]
             found = made[family, kind] = found[: self._most or None]
             yield from found
             # What a case must have beside it (rivals among typed keys) is shared out to all timelines.
             if self._every or (keys and not self._most):
                 yield from (Row(timeline, kind) for timeline in mine if timeline not in most)
-
-    def _asked_for(self, found: Iterable[Row]) -> Iterator[Row]:
-        """The rows with what is asked about alone."""
-        for row in found:
-            parts = tuple(part for part in row.parts if part[0] in self._factors.expressible)
-            if parts or not row.parts:
-                yield replace(row, parts=parts)
 
     def _kind(self, ref: str) -> Kind:
         asked = self._asked[ref]

@@ -31,12 +31,14 @@ def by_value(infos: Iterable[EngineInfo]) -> tuple[list[EngineInfo], list[Engine
     programs that most people write, those of a quick run first, other operators, and at last the other engines of
     programs, which share much with the first ones."""
 
+    def begins(info: EngineInfo) -> bool:
+        can = info.capabilities
+        return info.id == "reference" or (can.common and can.native_operator is not None)
+
     def rank(info: EngineInfo) -> tuple[bool, ...]:
         can = info.capabilities
-        begins = info.id == "reference" or (can.common and can.native_operator is not None)
         used = can.common or can.quick
         return (
-            not begins,
             info.id != "reference",
             not (can.common and can.quick),
             not used,
@@ -45,7 +47,7 @@ def by_value(infos: Iterable[EngineInfo]) -> tuple[list[EngineInfo], list[Engine
         )
 
     ordered = sorted(infos, key=rank)
-    return [info for info in ordered if not rank(info)[0]], [info for info in ordered if rank(info)[0]]
+    return [info for info in ordered if begins(info)], [info for info in ordered if not begins(info)]
 
 
 class Taken(Protocol):

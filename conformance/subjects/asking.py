@@ -40,7 +40,6 @@ BESIDE = "what a key answers depends on the rows of others; no order of {} cases
 MEND = "the same rows in the same way give another answer: mend that first"
 """Why nothing else is asked of such a subject."""
 
-
 IN_MEMORY = " (a clock, a random number, or what the process keeps: a global, a default argument?)"
 """What a subject that answers otherwise each time may go by."""
 

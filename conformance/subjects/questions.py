@@ -298,11 +298,22 @@ def of_its_keys(pair: Pair, key: str, plain: Seen, varied: Seen) -> tuple[Seen, 
     return replace(plain, rows=next(kept)), replace(varied, rows=next(kept))
 
 
-def _watermarked(asked: Asked) -> None:
+def _watermarked(asked: Asked) -> int:
+    """How far the watermark stays behind (ms). Raises NotAsked where nothing goes by one."""
     if asked.subject.delay is None:
         raise NotAsked("the subject has no watermark (delay)")
     if asked.subject.output.mode == "complete":
         raise NotAsked("in complete mode an engine keeps all state, and drops nothing")
+    return asked.subject.delay
+
+
+def _late_in(ran: Ran) -> int:
+    """How many rows of a run the engine dropped as late. Raises NotAsked where nothing tells."""
+    if not ran.stateful:
+        raise NotAsked("no operator keeps state, so none drops what is late")
+    if ran.dropped is None:
+        raise NotAsked("the engine counts no late rows")
+    return ran.dropped
 
 
 def _late(asked: Asked) -> Iterator[Run]:
@@ -318,24 +329,19 @@ def _late(asked: Asked) -> Iterator[Run]:
 
 
 def _admitted(asked: Asked) -> Iterator[Run]:
-    _watermarked(asked)
-    assert asked.subject.delay is not None
+    delay = _watermarked(asked)
     if left := [q.id for q in (ORDER, SPLITS) if q.id in asked.subject.leave_out]:
         raise NotAsked(f"such rows come in another order, and in another micro-batch; {left[0]} is left out")
     many = len(asked.delivery) - len(asked.closing)
     plain = [(*cut(asked.data, parts), *asked.closing) for parts in (many, max(many, MANY))]
-    found = [held for each in plain if (held := held_back(each, asked.subject.delay, asked.random)) != each]
+    found = [held for each in plain if (held := held_back(each, delay, asked.random)) != each]
     if not found:
         raise NotAsked("no row can come behind the watermark by a micro-batch")
     yield from map(Run, found)
 
 
 def _all_taken(pair: Pair, plain: Seen, varied: Seen) -> str:
-    if not varied.ran.stateful:
-        raise NotAsked("no operator keeps state, so none drops what is late")
-    if varied.ran.dropped is None:
-        raise NotAsked("the engine counts no late rows")
-    if plain.ran.dropped or varied.ran.dropped:
+    if _late_in(plain.ran) or _late_in(varied.ran):
         raise NotAsked("the engine drops such rows as late")
     return same(pair, plain, varied)
 
@@ -347,9 +353,7 @@ def _without_late(pair: Pair, keys: Sequence[str]) -> Pair:
 
 
 def _dropped(pair: Pair, plain: Seen, varied: Seen) -> str:
-    if not varied.ran.stateful:
-        raise NotAsked("no operator keeps state, so none drops what is late")
-    if not varied.ran.dropped:
+    if not _late_in(varied.ran):
         raise NotAsked(
             "the engine counted none of the late rows as dropped: no operator of this query goes by the watermark, or "
             "none of these rows comes to it"
@@ -363,11 +367,8 @@ def _nothing(asked: Asked) -> Iterator[Run]:
 
 
 def _counted(pair: Pair, plain: Seen, varied: Seen) -> str:
-    if not plain.ran.stateful:
-        raise NotAsked("no operator keeps state, so none drops what is late")
-    if plain.ran.dropped is None:
-        raise NotAsked("the engine counts no late rows")
-    return f"the engine dropped {counted(plain.ran.dropped, 'row')} as late" if plain.ran.dropped else ""
+    late = _late_in(plain.ran)
+    return f"the engine dropped {counted(late, 'row')} as late" if late else ""
 
 
 def _closing(asked: Asked) -> Iterator[Run]:
@@ -438,7 +439,12 @@ THROUGH = Question(
     refusable=True,
     layer=True,
 )
-OTHERS = Question("others", "Rows with other keys do not change what a key answers.", _others, fair=_without_others)
+OTHERS = Question(
+    "others",
+    "Rows with other keys do not change what a key answers (key=None says that they may).",
+    _others,
+    fair=_without_others,
+)
 RESTART = Question("restart", "A restart from the checkpoint changes nothing.", _restart, layer=True)
 FAILURE = Question(
     "failure",

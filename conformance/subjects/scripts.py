@@ -2,6 +2,7 @@
 they stand here."""
 
 import ast
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime, timedelta
 from inspect import getsource
@@ -53,14 +54,41 @@ def back(value: Any, ms: int, first: int, last: int, known: set[str]) -> Any:
     return value
 
 
+def forget_modules_in(folder: Path) -> None:
+    """Forget the modules of a folder, and those of packages there: who imports them next gets fresh copies."""
+    for name, module in [*sys.modules.items()]:
+        path = Path(getattr(module, "__file__", None) or "/")
+        if folder in (path.parent, path.parent.parent) and name.partition(".")[0] not in ("__main__", "conformance"):
+            sys.modules.pop(name, None)
+
+
+def stops(line: int, code: Any, call: Callable[[], Any]) -> bool:
+    """Make a call that stops before a line of a function (its ``code``), as a process does that ends there: what
+    catches errors does not see it. Whether the line was reached."""
+
+    def at_line(frame: Any, event: str, _: Any) -> Any:
+        if event == "line" and frame.f_lineno == line:
+            raise SystemExit
+        return at_line
+
+    sys.settrace(lambda called, *_: at_line if called.f_code is code else None)
+    try:
+        call()
+    except SystemExit:
+        return True
+    finally:
+        sys.settrace(None)
+    return False
+
+
 def in_a_script(function: Callable[..., Any]) -> str:
-    """The source of a function, without the types of its arguments: a script does not import them."""
+    """The source of a function, without the types of arguments: a script does not import them."""
     tree = ast.parse(getsource(function))
-    (written,) = tree.body
-    assert isinstance(written, ast.FunctionDef)
-    written.returns = None
-    for argument in written.args.args:
-        argument.annotation = None
+    for written in ast.walk(tree):
+        if isinstance(written, ast.FunctionDef):
+            written.returns = None
+            for argument in written.args.args:
+                argument.annotation = None
     return ast.unparse(tree) + "\n\n\n"
 
 
@@ -83,7 +111,10 @@ def filled(template: Path, title: str, values: Mapping[str, str], functions: Ite
             name = node.targets[0].id
             put = f"{above.get(name, '')}{name} = {written.pop(name)}"
         elif isinstance(node, ast.ImportFrom) and node.module == __name__:
-            put = moving_back()
+            more = (
+                each for each in (forget_modules_in, stops) if each.__name__ in {alias.name for alias in node.names}
+            )
+            put = moving_back() + "".join(map(in_a_script, more))
         elif node is top[0]:
             put = f'"""{title}\n"""'
         else:

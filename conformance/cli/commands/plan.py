@@ -61,7 +61,7 @@ def told(
     wanted: int,
     cases_from: Path | None,
     seed: int,
-    perturbations: tuple[str, ...] = (),
+    perturbations: tuple[str, ...],
 ) -> dict[str, Any]:
     """What ``plan`` says. Raises UnknownName, UnusableCases."""
     # Imported here, because Hypothesis takes longer to import than most commands do.

@@ -83,7 +83,7 @@ def run_query(
 
     def fail(batch: int, shows: bool) -> None:
         begun.append(batch)
-        if (batch == sink.fails and not sink.showing) or (sink.showing and batch >= sink.fails >= 0 and shows):
+        if (batch >= sink.fails >= 0 and shows) if sink.showing else batch == sink.fails:
             raise RuntimeError(INJECTED)
         if sink.most and len(begun) > sink.most:
             raise RuntimeError(ENOUGH)

@@ -223,8 +223,7 @@ class SparkSubjects:
             mine = begun_anew(subject, self._modules) if progress else subject
             error = self._query(mine, spark, folder, setup, (rows, progress), fails)
             if INJECTED in error:
-                mine = begun_anew(subject, self._modules)
-                error = self._query(mine, spark, folder, setup, (rows, progress))
+                error = self._query(begun_anew(subject, self._modules), spark, folder, setup, (rows, progress))
             if error:
                 return Ran(error=error, refused=UNTRIED in error)
         table = table_of(subject, folder)
@@ -284,7 +283,8 @@ class SparkSubjects:
             takes: running.Take = table.take if table else running.taken
             if table and setup.breaks != BEHIND and fails >= 0:
                 takes, fails = table.failing(setup.breaks, fails), -1
-            sink = running.Sink(before, takes, "", fails, setup.breaks == SHOWING, len(there) + IDLE, setup.goes_on)
+            most, shows = len(there) + IDLE, setup.breaks == SHOWING
+            sink = running.Sink(before, takes, fails=fails, showing=shows, most=most, goes_on=setup.goes_on)
             found, reports, failed = running.run_query(output, folder / "checkpoint", subject.output.mode, {}, sink)
         except InvalidSubject as unusable:
             return str(unusable)

@@ -27,7 +27,7 @@ sys.path.insert(0, str((HERE / FILE).parent))
 from pyspark import cloudpickle  # noqa: E402
 from pyspark.sql import SparkSession  # noqa: E402
 
-from conformance.subjects.scripts import KNOWN, back  # noqa: E402
+from conformance.subjects.scripts import KNOWN, back, forget_modules_in, stops  # noqa: E402
 
 if importlib.util.find_spec("conformance") is None:  # all that is needed of it here
     sys.modules["conformance"] = types.ModuleType("conformance")
@@ -51,11 +51,7 @@ def session():
 def loaded(file, name, called):
     """A function of a file, and what modules beside it keep in memory, anew. By the file's path: its name need not be
     one of Python's, and two files may share it."""
-    folder = (HERE / file).resolve().parent
-    for beside, module in [*sys.modules.items()]:
-        path = Path(getattr(module, "__file__", None) or "/")
-        if folder in (path.parent, path.parent.parent) and beside.partition(".")[0] not in ("__main__", "conformance"):
-            del sys.modules[beside]
+    forget_modules_in((HERE / file).resolve().parent)
     spec = importlib.util.spec_from_file_location(called, HERE / file)
     module = sys.modules[called] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -85,10 +81,6 @@ class Setup:
     sink: Callable = lambda frame: frame
     sparse: bool = False
     goes_on: bool = False
-
-
-class Stopped(BaseException):
-    """A process ends there: what catches errors does not see it."""
 
 
 EARLY = False
@@ -174,20 +166,9 @@ def run(spark, folder, batches, how):
         if not OWN_SINK:
             return [row.asDict(recursive=True) for row in frame.collect()]
         sink = mine.options["sink"]
-
-        def at_line(called, event, _):
-            if event == "line" and called.f_lineno == breaks:
-                raise Stopped
-            return at_line
-
         code = getattr(inspect.unwrap(sink), "__code__", None)
-        sys.settrace(lambda called, *_: at_line if breaks > 0 and called.f_code is code else None)
-        try:
-            sink(frame, batch, str(folder / "table"))
-        except Stopped:
-            raise RuntimeError("this failure was asked for") from None
-        finally:
-            sys.settrace(None)
+        if stops(breaks, code, lambda: sink(frame, batch, str(folder / "table"))):
+            raise RuntimeError("this failure was asked for")
         return []
 
     def in_table():

@@ -5,7 +5,6 @@ answer is all that is there."""
 from __future__ import annotations
 
 import inspect
-import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from conformance.engines.spark.runtime import running
 from conformance.subjects.answers import Answer, told
 from conformance.subjects.questions import NotAsked, Question, Run, filled
 from conformance.subjects.schema import InvalidSubject
+from conformance.subjects.scripts import stops
 from conformance.subjects.setup import SHOWING, Setup
 
 if TYPE_CHECKING:
@@ -41,10 +41,6 @@ LINES = 6
 """The most lines before which a sink fails in a round."""
 
 
-class _Stopped(BaseException):
-    """A process ends there: what catches errors does not see it."""
-
-
 @dataclass(frozen=True)
 class Table:
     """A user's own sink, in the folder of a run."""
@@ -64,27 +60,15 @@ class Table:
     def failing(self, line: int, first: int) -> running.Take:
         """``take``, which fails once in the first micro-batch from ``first`` on that has rows: before a line of the
         user's function, or SHOWING, behind it."""
-        code, failed = getattr(inspect.unwrap(self.write), "__code__", None), list[int]()
-
-        def at_line(frame: Any, event: str, _: Any) -> Any:
-            if event == "line" and frame.f_lineno == line:
-                raise _Stopped
-            return at_line
+        failed: list[int] = []
 
         def take(frame: DataFrame, batch: int) -> list[Any]:
             if failed or batch < first or frame.isEmpty():
                 return self.take(frame, batch)
             failed.append(batch)
-            sys.settrace(lambda called, *_: at_line if called.f_code is code else None)
-            try:
-                found = self.take(frame, batch)
-            except _Stopped:
-                raise RuntimeError(INJECTED) from None
-            finally:
-                sys.settrace(None)
-            if line == SHOWING:
+            if stops(line, _code(self.write), lambda: self.take(frame, batch)) or line == SHOWING:
                 raise RuntimeError(INJECTED)
-            return found
+            return []
 
         return take
 
@@ -121,11 +105,16 @@ def table_of(subject: Subject, folder: Path) -> Table | None:
     return Table(write, read, str(folder / "table"))
 
 
+def _code(function: Callable[..., Any]) -> Any:
+    """The code of a function that may be decorated; None for what is no function of Python's."""
+    return getattr(inspect.unwrap(function), "__code__", None)
+
+
 def _midway(asked: Asked) -> Iterator[Run]:
     write = asked.subject.options.get("sink")
     if write is None:
         raise NotAsked("the subject has no sink of its own")
-    code = getattr(inspect.unwrap(write), "__code__", None)
+    code = _code(write)
     lines = sorted({line for *_, line in code.co_lines() if line and line > code.co_firstlineno}) if code else []
     if not lines[1:]:
         raise NotAsked("its sink has no two lines that are known")
