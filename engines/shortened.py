@@ -3,6 +3,7 @@
 import ast
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 
@@ -19,7 +20,13 @@ def shortened(definitions: Iterable[str], operator: str, called: str) -> list[st
         for tree in trees:
             if isinstance(tree, ast.ClassDef):
                 tree.body = [part for part in tree.body if not _idle(part, used)] or [ast.Pass()]
-        trees = [tree for tree in trees if set(bound(tree)) & names(beside, *(t for t in trees if t is not tree))]
+        by_tree = [names(tree) for tree in (beside, *trees)]
+        users = Counter(name for named in by_tree for name in named)
+        trees = [
+            tree
+            for tree, own in zip(trees, by_tree[1:], strict=True)
+            if any(users[name] > (name in own) for name in bound(tree))
+        ]
         if before == (len(trees), sum(len(tree.body) for tree in trees if isinstance(tree, ast.ClassDef))):
             return [re.sub(r"\n\s*\n", "\n", ast.unparse(tree)) for tree in trees]
 

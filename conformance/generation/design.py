@@ -223,7 +223,7 @@ class _Design:
         self._timelines, self._kind, self._factors, self._seed = timelines, kind, factors, seed
         self._name = f"{seed}/design/{family.value}/{kind.name}"
         self._changes, self._plans = factors.of(family, kind)
-        self._order = [*self._changes, *self._plans]
+        self._order = {p: number for number, p in enumerate([*self._changes, *self._plans])}
         self._wanted = {
             (p, level): 1 if factors.fills_a_row(p) else each
             for p in self._order
@@ -352,4 +352,4 @@ class _Design:
         return self._made[name]
 
     def _ordered(self, parts: Iterable[Part]) -> tuple[Part, ...]:
-        return tuple(sorted(parts, key=lambda part: self._order.index(part[0])))
+        return tuple(sorted(parts, key=lambda part: self._order[part[0]]))

@@ -7,7 +7,7 @@ an engine reads *late*, the circumstances in it, its values and the order in whi
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from math import fsum
@@ -80,7 +80,7 @@ def draw_cases(scenarios: Iterable[Scenario], wanted: int, seed: int, tested: Te
 def _sought(
     scenario: Scenario,
     name: str,
-    timelines: Mapping[Family, list[Schedule]],
+    timelines: Mapping[Family, Sequence[Schedule]],
     known: Mapping[Case, frozenset[str]],
     seed: int,
     tested: Tested,
@@ -176,18 +176,18 @@ def _chosen(
 def _best(cases: list[Case], gains: dict[Case, float], gain: Callable[[Case], float]) -> Case | None:
     """The case that adds most, of equals the first. ``gains`` has what each case added at most: what it adds only
     falls, so most cases need not be asked again."""
-    best = None
-    for case in sorted(cases, key=gains.__getitem__, reverse=True):
-        if best is not None and gains[case] < gains[best]:
+    best, most = None, (0.0, 0)
+    for number, case in sorted(enumerate(cases), key=lambda pair: -gains[pair[1]]):
+        if best is not None and gains[case] < most[0]:
             break
         gains[case] = gain(case)
-        if best is None or (gains[case], -cases.index(case)) > (gains[best], -cases.index(best)):
-            best = case
+        if best is None or (gains[case], -number) > most:
+            best, most = case, (gains[case], -number)
     return best
 
 
 def _carried(
-    known: Mapping[Case, frozenset[str]], timelines: list[Schedule], domain: Domain, tested: Tested
+    known: Mapping[Case, frozenset[str]], timelines: Sequence[Schedule], domain: Domain, tested: Tested
 ) -> dict[Case, frozenset[str]]:
     """Cases for the guarantees that no case on a timeline puts to the test: those on another timeline that do, carried
     over."""

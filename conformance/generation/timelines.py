@@ -4,7 +4,9 @@ A timeline costs an engine its micro-batches, whatever the number of cases on it
 their purpose allows.
 """
 
+from collections.abc import Mapping
 from enum import Enum
+from functools import cache
 
 from hypothesis import strategies as st
 
@@ -67,17 +69,18 @@ def families_of(program: Program) -> tuple[Family, ...]:
     return (Family.INITIAL,) if program.job is JobKind.INITIAL_STATE else (Family.SEVERAL, Family.ONE)
 
 
-def draw_timelines(seed: int) -> dict[Family, list[Schedule]]:
+@cache
+def draw_timelines(seed: int) -> Mapping[Family, tuple[Schedule, ...]]:
     """The timelines of a run. The first one of several bundles is ``stretched``."""
     several = [_drawn(slots, seeded(seed, "timeline", number)) for number, slots in enumerate(SLOTS)]
     one = examples(timelines((1,)), ONE_BUNDLE, seeded(seed, "one bundle"), lambda timeline: timeline.timeline)
     return {
-        Family.SEVERAL: [stretched(several[0]), *several[1:]],
-        Family.ONE: one,
-        Family.WAITING: [waiting_timeline()],
-        Family.INITIAL: [with_initial_state(several[-1])],
-        Family.DAMAGED: [RESTARTED],
-        Family.SUCCEEDED: [SUCCEEDED],
+        Family.SEVERAL: (stretched(several[0]), *several[1:]),
+        Family.ONE: tuple(one),
+        Family.WAITING: (waiting_timeline(),),
+        Family.INITIAL: (with_initial_state(several[-1]),),
+        Family.DAMAGED: (RESTARTED,),
+        Family.SUCCEEDED: (SUCCEEDED,),
     }
 
 

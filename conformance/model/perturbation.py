@@ -33,9 +33,9 @@ def _unchanged(schedule: Schedule, random: Random) -> Schedule:
     return schedule
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Perturbation:
-    """One thing that may change around a program.
+    """One thing that may change around a program. There is one object of each.
 
     Attributes:
         apply: the function.

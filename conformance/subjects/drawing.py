@@ -95,8 +95,10 @@ def _keys(column: Column) -> st.SearchStrategy[Json]:
 def rows_of(subject: Subject, span: Span, sample: Sequence[Row] = ()) -> st.SearchStrategy[tuple[Row, ...]]:
     """The rows of a case. With sample rows, each is one of these: a column now and then has another row's value, and
     its time is another."""
+    # A strategy that is made anew for each row takes longer than what it draws.
+    rows = {of: _row(subject, of, span, sample) for of in subject.inputs}
     return st.lists(
-        st.sampled_from(list(subject.inputs)).flatmap(lambda of: _row(subject, of, span, sample)),
+        st.sampled_from(list(rows)).flatmap(rows.__getitem__),
         min_size=LEAST,
         max_size=MOST,
     ).map(lambda drawn: _with_boundaries(drawn, subject.keys, span))

@@ -82,7 +82,7 @@ def verdicts(results, engine):
 
 def test_a_jvm_that_is_killed_is_started_again_and_all_columns_are_complete(tmp_path):
     pytest.importorskip("pyspark")
-    engines = ["--engine", "spark-tws-jvm", "--engine", "beam-native:count", "--rows", "2"]
+    engines = ["--engine", "spark-tws-jvm", "--engine", "beam-native:count", "--rows", "1"]
     process = started(tmp_path, [HOLDS_ON_SPARK], *engines)
     printed = ""
     for line in process.stdout:
@@ -108,7 +108,8 @@ def test_an_engine_that_hangs_is_ended_and_the_next_gets_a_process_of_its_own(tm
     pytest.importorskip("apache_beam")
     first, second = "beam-native:count", "beam-native:windows"
     scenarios = ["per-key-counting", "windowed-counting"]
-    process = started(tmp_path, scenarios, "--engine", first, "--engine", second, "--timeout", "10")
+    options = ["--engine", first, "--engine", second, "--timeout", "10", "--rows", "1"]
+    process = started(tmp_path, scenarios, *options)
     printed = ""
     for line in process.stdout:
         printed += line

@@ -95,7 +95,30 @@ def test_a_first_that_depends_on_the_order_is_found_and_its_script_shows_it(spar
     shown(driver, entry_pages, failing["order"], EXAMPLES / "my_query.py", tmp_path)
 
 
-def test_a_filter_by_the_clock_is_found_on_spark(spark_subjects):
+def judged(driver, subject, question, rows):
+    """The first pair of a question about these rows, one a micro-batch, that a judge finds a difference in, with the
+    difference. A unit test shows that rows are drawn, and pairs made smaller, until it is such a pair."""
+    [mine] = [one for one in driver.questions if one.id == question]
+    runs, span = Runs(driver, subject, ()), span_of((300_000,), 10_000)
+    for pair in pairs(mine, Asked(subject, span, tuple((row,) for row in rows), Random(1))):
+        ran = [runs.run(each, False) for each in (pair.plain, pair.varied)]
+        if why := mine.judge(pair, *(Seen(runs.answer(each), each) for each in ran)):
+            return pair, why
+    raise AssertionError(f"no pair of {question} differs")
+
+
+CLICKS = [Row({"user": "a", "page": "/"}, START + 60_000 * minute, nr=minute) for minute in (0, 1, 60)]
+PLAYS = [Row({"team": "a", "points": 1}, START + 60_000 * minute, nr=minute) for minute in (0, 1)]
+
+
+@pytest.mark.parametrize(("name", "question"), [("recent", "time"), ("computed_once", "retry")])
+def test_what_the_clock_decides_and_what_is_computed_once_is_found_on_spark(spark_subjects, name, question):
+    driver, there = spark_subjects
+    assert judged(driver, there[name], question, CLICKS)
+
+
+@pytest.mark.slow
+def test_where_the_clock_decides_no_case_may_have_an_answer(spark_subjects):
     driver, there = spark_subjects
     found, failing, _ = asked(driver, there["recent"], "time", "order")
     assert found["time"].verdict is Verdict.VIOLATED
@@ -172,7 +195,8 @@ def test_a_windowed_count_may_be_computed_again_on_spark(spark_subjects):
     assert found["retry"].rows
 
 
-@pytest.mark.parametrize("question", ["retry", pytest.param("sink", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("question", ["retry", "sink"])
 def test_what_is_computed_once_is_found_on_spark(spark_subjects, question):
     driver, there = spark_subjects
     found, _, _ = asked(driver, there["computed_once"], question)
@@ -259,9 +283,8 @@ def test_state_in_an_attribute_is_found_on_beam_and_its_script_shows_it(beam_sub
 
 def test_a_filter_by_the_clock_is_found_on_beam_and_its_script_shows_it(beam_subjects, tmp_path):
     driver, there = beam_subjects
-    found, failing, _ = asked(driver, there["recent"], "time")
-    assert found["time"].verdict is Verdict.VIOLATED
-    shown(driver, there["recent"], failing["time"], HERE / "subjects" / "seeded_beam.py", tmp_path)
+    failing = judged(driver, there["recent"], "time", PLAYS)
+    shown(driver, there["recent"], failing, HERE / "subjects" / "seeded_beam.py", tmp_path)
 
 
 @pytest.mark.slow

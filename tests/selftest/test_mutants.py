@@ -31,13 +31,12 @@ SAMPLE = [
     "timers-put-out-at-the-watermark",
     "first-output-after-a-restart-lost",
     "nan-is-zero",
-    "texts-encoded",
     "coalesced-advance-fires-after-a-restart",
     "clear-takes-longer-keys",
 ]
 """The mutants of the quick tests, from several sections. `conformance selftest`, and the slow test, ask all."""
 
-ENOUGH = ["combined-calls", "damaged-checkpoints", "late-data", "output-times", "stream-join", "typed-state"]
+ENOUGH = ["combined-calls", "damaged-checkpoints", "late-data", "output-times", "stream-join"]
 """Scenarios that catch these: to draw the cases of all takes longer than the rest."""
 
 

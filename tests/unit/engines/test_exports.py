@@ -24,7 +24,7 @@ from conformance.model.trace import Emission, Trace
 from conformance.model.types import shown
 from conformance.plugins.inlined import Inlined, _bound, _free
 from conformance.plugins.registry import UnknownName, engine_ids, export_names, load_export, load_scenarios
-from conformance.results.witness import Witness, of_scenario
+from conformance.results.witness import Witness, of_scenario, read_witnesses
 from conformance.scenarios.calls.combined_calls import CallsInWindows
 from conformance.scenarios.stories.windowed_counting import CountPerWindow
 from conformance.scenarios.typed.typed_samples import SAMPLES
@@ -80,10 +80,9 @@ def test_a_program_brings_what_it_needs_and_leaves_out_what_it_declares():
 def stored():
     """A stored witness of each engine and program."""
     found = {}
-    for file in sorted((ROOT / "witnesses").glob("*/*.json")):
-        content = json.loads(file.read_text(encoding="utf-8"))
-        found.setdefault((content["engine"], content["scenario"], content["program"]), file)
-    return map(Witness.read, found.values())
+    for witness in read_witnesses(ROOT / "witnesses"):
+        found.setdefault((witness.engine, witness.case.ref), witness)
+    return found.values()
 
 
 CANNOT = (

@@ -125,7 +125,7 @@ def test_an_engine_that_takes_few_plans_together_has_no_more_in_a_row():
 def test_base_rows_change_nothing_and_come_first_one_for_each_timeline(family):
     timelines = draw_timelines(1)[family]
     found = designed(family=family, timelines=timelines)
-    assert [row.timeline for row in found[: len(timelines)]] == timelines
+    assert [row.timeline for row in found[: len(timelines)]] == [*timelines]
     assert [bool(row.parts) for row in found] == [False] * len(timelines) + [True] * (len(found) - len(timelines))
 
 
