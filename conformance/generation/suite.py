@@ -116,7 +116,9 @@ class Suite:
         self._can, self._seed, self._reference = can, seed, reference
         self._asked = _asked(scenarios)
         every, designed = scope.every, scope.designed
-        self._every, self._known, self._most = every, frozenset(scope.known), scope.most
+        self._every, self._known = every, frozenset(scope.known)
+        # A base row alone says nothing of a perturbation.
+        self._most = max(scope.most, 2) if scope.most and scope.only else scope.most
         ended = Counter(change for _, change in self._known)
         of_all = min(ENDED_ALIKE, len(self._asked))
         ending = frozenset(change for change, programs in ended.items() if programs >= of_all)

@@ -5,8 +5,9 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager, suppress
+from multiprocessing.connection import Connection, wait
 from typing import Any, TypeVar
 
 Item = TypeVar("Item")
@@ -14,9 +15,6 @@ Answer = TypeVar("Answer")
 
 MOST = 4
 """The most processes: each has its own copy of what it changes."""
-
-_work: Callable[[Any], Any] | None = None
-"""What the processes do: they are forks of this process, so it need not be sent to them."""
 
 
 def available() -> int:
@@ -36,28 +34,74 @@ def workers(work: Callable[[Item], Answer], processes: int) -> Iterator[Asked[It
     """A function from items to the answers of ``work``. Its processes begin here: a process that already has threads
     must not fork. With one process, this process works. What ``work`` changes elsewhere is lost otherwise.
 
+    No thread is about: those of ``ProcessPoolExecutor`` may write a traceback where an interrupt ends the processes
+    (Python 3.11.7).
+
     Raises:
-        concurrent.futures.process.BrokenProcessPool: a process ended before its answer, as the fork of a process with
-        threads may.
+        BrokenProcessPool: a process ended before its answer, as the fork of a process with threads may.
     """
-    global _work
     if processes < 2:
         yield lambda items: map(work, items)
         return
-    _work = work
-    others = set(multiprocessing.active_children())
-    pool = ProcessPoolExecutor(processes, multiprocessing.get_context("fork"), _begin)
-    pool.submit(int).result()  # All processes begin here: later, this process may have threads.
-    ended = False
+    fork = multiprocessing.get_context("fork")
+    pipes, started = list[Connection](), list[Any]()
+    for _ in range(processes):
+        mine, other = fork.Pipe()
+        pipes.append(mine)
+        # What is sent to a process is one item after the other: ``work`` is there, since the process is a fork.
+        started.append(fork.Process(target=_serve, args=(work, other, [*pipes]), daemon=True))
+        started[-1].start()
+        other.close()
     try:
-        yield lambda items: pool.map(_do, items)
-        ended = True
+        yield lambda items: _answered(items, pipes)
     finally:
-        _work = None
-        if not ended:
-            for process in set(multiprocessing.active_children()) - others:
-                process.terminate()
-        pool.shutdown(wait=ended, cancel_futures=True)
+        for process in started:
+            process.kill()
+        for process, pipe in zip(started, pipes, strict=True):
+            process.join()
+            pipe.close()
+
+
+def _serve(work: Callable[[Any], Any], pipe: Connection, others: Iterable[Connection]) -> None:
+    """Answers items until the process that sends them closes its end of the pipe, or ends. That one alone answers
+    signals: it ends the others, which then have nothing to say."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for other in others:
+        other.close()
+    with suppress(EOFError, OSError):
+        while True:
+            item = pipe.recv()
+            try:
+                found = True, work(item)
+            except Exception as error:
+                found = False, error
+            pipe.send(found)
+
+
+def _answered(items: Iterable[Any], pipes: Iterable[Connection]) -> Iterator[Any]:
+    """The answers to items, in their order. Each process has one item at a time."""
+    asked, idle, busy, found = enumerate(items), [*pipes], dict[Connection, int](), dict[int, Any]()
+    following = 0
+    while True:
+        while idle and (one := next(asked, None)):
+            pipe = idle.pop()
+            busy[pipe], item = one
+            pipe.send(item)
+        if not busy:
+            return
+        for pipe in [pipe for pipe in wait([*busy]) if isinstance(pipe, Connection)]:
+            try:
+                answered, answer = pipe.recv()
+            except EOFError:
+                raise BrokenProcessPool("a process ended before its answer") from None
+            if not answered:
+                raise answer
+            found[busy.pop(pipe)] = answer
+            idle.append(pipe)
+        while following in found:
+            yield found.pop(following)
+            following += 1
 
 
 def answers(work: Callable[[Item], Answer], items: Iterable[Item], processes: int) -> Iterator[Answer]:
@@ -65,14 +109,3 @@ def answers(work: Callable[[Item], Answer], items: Iterable[Item], processes: in
     items = list(items)
     with workers(work, min(processes, len(items))) as ask:
         yield from ask(items)
-
-
-def _begin() -> None:
-    """The first process alone answers signals: it ends the others, which then have nothing to say."""
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-def _do(item: Any) -> Any:
-    assert _work
-    return _work(item)

@@ -10,7 +10,7 @@ from conformance.generation.pool import draw_cases
 from conformance.generation.readings import exercised_by_any_reading
 from conformance.generation.timelines import START, SUCCEEDED
 from conformance.model.case import Case
-from conformance.model.perturbation import BY_ID, RESTART, RESUME, RETRY
+from conformance.model.perturbation import BY_ID, RESTART, RETRY
 from conformance.model.runs import Pack
 from conformance.model.scenario import Observation, programs_of
 from conformance.model.schedule import Advance, Deliver, Event, Schedule

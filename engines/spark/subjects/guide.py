@@ -36,7 +36,7 @@ FAR_APART = "copies more than ten seconds apart are dropped or not, by the micro
     key="device",
     time="at",
     delay="10 seconds",
-    leave_out=dict.fromkeys(("order", "batches", "empty", "restart", "scheduled"), FAR_APART),
+    leave_out=dict.fromkeys(("order", "batches", "empty", "others", "restart", "scheduled"), FAR_APART),
 )
 def readings_once(readings: DataFrame) -> DataFrame:
     """Each reading once, whichever copy of it came first: its device and its number."""

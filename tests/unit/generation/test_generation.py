@@ -316,6 +316,15 @@ def test_an_engine_that_is_asked_once_has_fewer_runs():
     assert of_one < of_other
 
 
+@pytest.mark.parametrize("most", [0, 1, 2])
+def test_a_run_about_a_perturbation_has_a_row_with_it_however_few_rows_it_has(most):
+    scenario = scenario_of("per-key-counting")
+    bases = draw_cases([scenario], 1, 1, exercised_by_any_reading([scenario]))
+    scope = Scope(most=most, only=["restart"])
+    suite = Suite([scenario], REFERENCE, bases, 1, reference_traces(programs_of([scenario])), scope)
+    assert {name for case in suite.cases for name in factors_of(case.perturbation)} == {"restart"}
+
+
 def test_a_program_whose_case_ends_a_query_has_none_in_rows_that_do():
     """Its fault would take the other programs along."""
     scenarios = [scenario_of("per-key-counting"), scenario_of("null-output")]
