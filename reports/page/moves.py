@@ -83,8 +83,8 @@ def _sides(grid: Grid) -> Iterator[Side]:
                 told = f"{release}, {where}"
                 whole = not run.shortened
                 yield Side(key, bare(engine), framework[0], told, found[engine], anchors, whole)
-    for version, baseline in _releases():
-        for engine, cells in _cells(baseline).items():
+    for version, baseline, found in _releases():
+        for engine, cells in found.items():
             name = next(iter(baseline.engines[engine]))
             if baseline.version(engine) == str(version) and name in FRAMEWORKS:
                 key = f"{bare(engine)}@{version}" + ".measured" * (f"{bare(engine)}@{version}" in keys)
@@ -92,15 +92,23 @@ def _sides(grid: Grid) -> Iterator[Side]:
                 yield Side(key, bare(engine), name, told, cells, {})
 
 
-def _releases() -> Iterator[tuple[Version, Baseline]]:
+Cells = Mapping[str, Mapping[Row, Mapping[str, Standing]]]
+"""Engine -> row -> perturbation -> standing."""
+
+
+@cache
+def _releases() -> list[tuple[Version, Baseline, Cells]]:
+    """The measured releases: each with its baseline, and the cells of that."""
+    releases = []
     for baseline in measured().values():
-        for number in {baseline.version(engine) for engine in baseline.engines} - {""}:
-            if version := version_in(number):
-                yield version, baseline
+        cells = _cells(baseline)
+        numbers = {baseline.version(engine) for engine in baseline.engines} - {""}
+        releases += [(version, baseline, cells) for number in numbers if (version := version_in(number))]
+    return releases
 
 
-def _cells(baseline: Baseline) -> dict[str, dict[Row, dict[str, Standing]]]:
-    """Engine -> row -> perturbation -> standing, of the engines that can be asked anything but the reference."""
+def _cells(baseline: Baseline) -> Cells:
+    """Those of the engines that can be asked anything but the reference."""
     found: dict[str, dict[Row, dict[str, Standing]]] = {}
     asked = {engine for engine in baseline.able if bare(engine) != REFERENCE}
     for (engine, scenario, guarantee, perturbation), standing in baseline.cells.items():

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from marks import quick
 
 ROOT = Path(__file__).parents[2]
 
@@ -51,7 +52,7 @@ def said(engine, hidden):
     return done.stdout.split()
 
 
-@pytest.mark.parametrize("engine", ["reference", "spark-tws"])
+@pytest.mark.parametrize("engine", quick(["spark-tws"], ["reference", "spark-tws"]))
 def test_a_suite_is_the_same_without_the_mutants(engine):
     *with_mutants, there = said(engine, hidden=False)
     *without, still_there = said(engine, hidden=True)

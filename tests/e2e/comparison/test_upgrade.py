@@ -47,14 +47,14 @@ def conformance(*arguments, home, **more):
     return commands.conformance(*arguments, cwd=home, env={CACHE: str(home / "cache")} | more, path=[TOY])
 
 
-def upgrade(old, new, home, *more, scenario="late-data"):
-    asked = ["--scenario", scenario, "--cases", 1, "--seed", 3, "--out", f"{old}-{new}"]
+def upgrade(old, new, home, *more, scenario="late-data", quick=True):
+    asked = ["--scenario", scenario, "--cases", 1, "--seed", 3, "--out", f"{old}-{new}", *["--quick"][:quick]]
     return conformance("upgrade", "toy-framework", "--from", old, "--to", new, *asked, *more, home=home)
 
 
 @pytest.fixture(scope="module")
 def worse(home):
-    return upgrade("1.0", "2.0", home)
+    return upgrade("1.0", "2.0", home, quick=False)
 
 
 def test_what_held_and_no_longer_holds_is_blocked_with_a_witness(worse, home):
@@ -167,7 +167,7 @@ def test_a_users_own_operator_and_scenario_are_gated(home):
     (home / "port.py").write_text(
         PORT + 'PORT = Port(name="mine", scenario=SCENARIO, toy=ToyPort(Mine()))\nSCENARIOS = ()\n'
     )
-    asked = ["--from", "1.1", "--to", "3.1", "--cases", 1, "--seed", 1]
+    asked = ["--from", "1.1", "--to", "3.1", "--quick", "--cases", 1, "--seed", 1]
     done = conformance("upgrade", "toy-framework", *asked, "--load", "port.py", "--out", "port", home=home)
     assert done.returncode == 1, done.stdout + done.stderr
     assert "toy-port:mine/echo-of-mine/echo: to look at: output differs on" in done.stdout
@@ -267,7 +267,7 @@ def test_what_two_lock_files_pin_otherwise_is_upgraded(home):
         "    --hash=sha256:abc  # via mine\npyspark==4.0.5\nidna==3.4\n"
     )
     (home / "uv.lock").write_text(UV_LOCK.format("2.1"))
-    asked = ["--from-lock", "requirements.txt", "uv.lock", "--scenario", "late-data", "--cases", 1, "--seed", 3]
+    asked = ["--from-lock", "requirements.txt", "uv.lock", "--scenario", "late-data", "--quick", "--seed", 3]
     done = conformance("upgrade", *asked, "--out", "locks", home=home)
     assert done.returncode == 1, done.stdout + done.stderr
     assert done.stdout.splitlines()[:2] == ["pyspark 4.0.5 in the old file only", "toy-framework 1.0 → 2.1"]

@@ -74,7 +74,7 @@ def test_late_rows_are_dropped_and_counted(api):
     assert [(c.step, c.delivered, c.received, c.reported_late) for c in result.counts] == [(1, 3, 1, 2), (3, 2, 1, 1)]
 
 
-@pytest.mark.parametrize("api", quick(["spark-tws", "spark-fmgws-pandas"], APIS), indirect=True)
+@pytest.mark.parametrize("api", quick(["spark-tws"], APIS), indirect=True)
 def test_packed_and_alone_give_the_same_traces(api):
     """The isolation that packing relies on, with many scenarios in one pack."""
     cases = drawn(api)
