@@ -11,6 +11,7 @@ from conformance.model.values import Json
 from conformance.subjects.answers import Answer, Ran, difference, kept, moved_back
 from conformance.subjects.rows import (
     BATCHES,
+    HELD,
     START,
     Batch,
     Delivery,
@@ -333,8 +334,15 @@ def _admitted(asked: Asked) -> Iterator[Run]:
     if left := [q.id for q in (ORDER, SPLITS) if q.id in asked.subject.leave_out]:
         raise NotAsked(f"such rows come in another order, and in another micro-batch; {left[0]} is left out")
     many = len(asked.delivery) - len(asked.closing)
-    plain = [(*cut(asked.data, parts), *asked.closing) for parts in (many, max(many, MANY))]
-    found = [held for each in plain if (held := held_back(each, delay, asked.random)) != each]
+    some = {case for case in sorted({row.case for row in asked.data}) if asked.random.random() < HELD}
+    # Rows that belong together are held back together, too: two that a join pairs then meet in a late micro-batch.
+    ways: list[tuple[int, Callable[[Row], bool]]] = [
+        (many, lambda row: asked.random.random() < HELD),
+        (max(many, MANY), lambda row: asked.random.random() < HELD),
+        (many, lambda row: row.case in some),
+    ]
+    plain = [((*cut(asked.data, parts), *asked.closing), chosen) for parts, chosen in ways]
+    found = [held for each, chosen in plain if (held := held_back(each, delay, chosen)) != each]
     if not found:
         raise NotAsked("no row can come behind the watermark by a micro-batch")
     yield from map(Run, found)

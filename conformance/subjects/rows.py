@@ -214,10 +214,10 @@ def other_orders(rows: Sequence[Row], delay: int | None, random: Random) -> tupl
     return sorted(found, key=early), sorted(backwards, key=late)
 
 
-def held_back(delivery: Delivery, delay: int, random: Random) -> Delivery:
-    """The micro-batches, some rows held back until one that the watermark has passed by then, but that of the micro-
-    batch before has not: an engine that goes by the latter still takes them. No micro-batch loses its last row of an
-    input."""
+def held_back(delivery: Delivery, delay: int, chosen: Callable[[Row], bool]) -> Delivery:
+    """The micro-batches, the chosen rows held back until one that the watermark has passed by then, but that of the
+    micro-batch before has not: an engine that goes by the latter still takes them. A row for which there is no such
+    micro-batch stays. No micro-batch loses its last row of an input."""
     marks, latest = list[float](), dict[str, int]()
     inputs = {row.input for row in rows_in(delivery) if row.at is not None}
     for batch in delivery:  # the watermark of each micro-batch goes by those before it
@@ -228,7 +228,7 @@ def held_back(delivery: Delivery, delay: int, random: Random) -> Delivery:
         last = {row.input: row for row in in_time(batch)}
         for row in batch:
             place = number
-            if row.at is not None and not row.closing and row is not last[row.input] and random.random() < HELD:
+            if row.at is not None and not row.closing and row is not last[row.input] and chosen(row):
                 later = (n for n in range(number + 1, len(delivery)) if marks[n - 1] < row.at <= marks[n])
                 place = next(later, number)
             found[place].append(row)
