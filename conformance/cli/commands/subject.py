@@ -135,7 +135,9 @@ def subject_(
         request, [release(text) for text in on.releases], out, release(on.begun) if on.begun else None
     )
     scripts = any(finding.script for report in reports for finding in report.findings)
-    click.echo(f"in {shown(out)}: {FOUND}, engine.log" + (", a script for each violation" if scripts else ""))
+    folders = " and ".join(f"{release(text).version}/" for text in on.releases) if len(on.releases) > 1 else ""
+    rest = "engine.log" + (", a script for each violation" if scripts else "")
+    click.echo(f"in {shown(out)}: {FOUND}, {f'and in {folders}: ' if folders else ''}{rest}")
     sys.exit(code)
 
 

@@ -38,7 +38,8 @@ def release(text: str) -> Release:
 
 
 def between(old: Sequence[Report], new: Sequence[Report]) -> list[Report]:
-    """For each subject, whether two releases gave the same answers."""
+    """For each subject, whether two releases gave the same answers: to the cases as they are, and to what questions
+    make of them."""
     after = {report.subject: report for report in new}
     found = []
     for before in old:
@@ -51,10 +52,31 @@ def between(old: Sequence[Report], new: Sequence[Report]) -> list[Report]:
             for case in cases
             if (said := difference(before.answers.get(case, ()), report.answers.get(case, ())))
         ]
-        error = before.error or report.error
-        verdict = Verdict.VIOLATED if differing else Verdict.NOT_ASKED if error or not cases else Verdict.HOLDS
-        why = f"{len(differing)} of {counted(len(cases), 'case')}: {differing[0][1].words}" if differing else error
+        failed = [one for one in (before, report) if one.error]
+        apart = _questions_apart(before, report)
+        why = failed[0].error if failed else "; ".join(apart)
+        if differing and failed:
+            why = f"{failed[0].version} gives no answer: {failed[0].error}"
+        elif differing:
+            why = f"{len(differing)} of {counted(len(cases), 'case')}: {differing[0][1].words}"
+        verdict = Verdict.NOT_ASKED if failed or not cases else Verdict.HOLDS
+        verdict = Verdict.VIOLATED if differing or apart else verdict
         rows = sum(len(rows) for rows in before.answers.values())
         finding = Finding(RELEASES, MEANS, verdict, len(cases), rows, why)
         found.append(Report(before.subject, f"{before.version} and {report.version}", (finding,), seed=before.seed))
+    return found
+
+
+def _questions_apart(old: Report, new: Report) -> list[str]:
+    """The questions that are violated in one of two releases, and hold in the other for as many cases at least: with a
+    budget, one release may be asked more."""
+    before, found = {finding.question: finding for finding in old.findings}, []
+    for after in new.findings:
+        pair = {one.verdict: one for one in (before.get(after.question, after), after)}
+        if (
+            pair.keys() == {Verdict.HOLDS, Verdict.VIOLATED}
+            and pair[Verdict.HOLDS].cases >= pair[Verdict.VIOLATED].cases
+        ):
+            said = before[after.question].verdict.value, after.verdict.value
+            found.append(f"{after.question}: {said[0]} in {old.version}, {said[1]} in {new.version}")
     return found

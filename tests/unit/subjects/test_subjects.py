@@ -1240,6 +1240,22 @@ def test_two_releases_are_compared_by_their_answers():
     (compared,) = between([old], [new])
     assert compared.findings[0].verdict is Verdict.VIOLATED
     assert "cases: " in compared.findings[0].why
+    failed = replace(old, answers={}, error="no such function", version="Toy 2.0")
+    assert between([old], [failed])[0].findings[0].why == "Toy 2.0 gives no answer: no such function"
+    assert between([failed], [failed])[0].findings[0].verdict is Verdict.NOT_ASKED
+
+
+def test_a_question_that_one_release_alone_violates_tells_them_apart():
+    _, _, old = verdicts(counting, options=Options(questions=(AGAIN.id,)))
+    [held] = old.findings
+    new = replace(old, findings=(replace(held, verdict=Verdict.VIOLATED),), version="Toy 2.0")
+    for one, other in ((old, new), (new, old)):
+        [finding] = between([one], [other])[0].findings
+        assert finding.verdict is Verdict.VIOLATED
+        assert "again: " in finding.why
+        assert "violated in Toy 2.0" in finding.why
+    more = replace(new, findings=(replace(new.findings[0], cases=held.cases + 1),))
+    assert between([old], [more])[0].findings[0].verdict is Verdict.HOLDS, "the other release was asked less"
 
 
 def test_exit_codes():
