@@ -32,7 +32,8 @@ Asked = Callable[[Iterable[Item]], Iterator[Answer]]
 @contextmanager
 def workers(work: Callable[[Item], Answer], processes: int) -> Iterator[Asked[Item, Answer]]:
     """A function from items to the answers of ``work``. Its processes begin here: a process that already has threads
-    must not fork. With one process, this process works. What ``work`` changes elsewhere is lost otherwise.
+    must not fork. A process is a fork, and so has ``work``; it is sent items alone. With one process, this process
+    works. What ``work`` changes elsewhere is lost otherwise.
 
     No thread is about: those of ``ProcessPoolExecutor`` may write a traceback where an interrupt ends the processes
     (Python 3.11.7).
@@ -48,7 +49,6 @@ def workers(work: Callable[[Item], Answer], processes: int) -> Iterator[Asked[It
     for _ in range(processes):
         mine, other = fork.Pipe()
         pipes.append(mine)
-        # What is sent to a process is one item after the other: ``work`` is there, since the process is a fork.
         started.append(fork.Process(target=_serve, args=(work, other, [*pipes]), daemon=True))
         started[-1].start()
         other.close()

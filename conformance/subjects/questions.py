@@ -11,7 +11,6 @@ from conformance.model.values import Json
 from conformance.subjects.answers import Answer, Ran, difference, kept, moved_back
 from conformance.subjects.rows import (
     BATCHES,
-    HELD,
     START,
     Batch,
     Delivery,
@@ -35,6 +34,9 @@ FIRST, LAST = START - 366 * 86_400_000, START + 3_660 * 86_400_000
 
 CLOCK = 400 * DAY
 """How far (ms) from now a time may be for the clock to have said it."""
+
+HELD = 0.5
+"""How many of the rows, or cases, that may be held back are."""
 
 MANY = 2 * BATCHES
 """The micro-batches of a delivery that is cut finely."""
@@ -335,12 +337,15 @@ def _admitted(asked: Asked) -> Iterator[Run]:
         raise NotAsked(f"such rows come in another order, and in another micro-batch; {left[0]} is left out")
     many = len(asked.delivery) - len(asked.closing)
     some = {case for case in sorted({row.case for row in asked.data}) if asked.random.random() < HELD}
-    # Rows that belong together are held back together, too: two that a join pairs then meet in a late micro-batch.
-    ways: list[tuple[int, Callable[[Row], bool]]] = [
-        (many, lambda row: asked.random.random() < HELD),
-        (max(many, MANY), lambda row: asked.random.random() < HELD),
-        (many, lambda row: row.case in some),
-    ]
+
+    def by_itself(_: Row) -> bool:
+        return asked.random.random() < HELD
+
+    def with_its_case(row: Row) -> bool:
+        """Two rows that a join pairs then meet in a late micro-batch."""
+        return row.case in some
+
+    ways = (many, by_itself), (max(many, MANY), by_itself), (many, with_its_case)
     plain = [((*cut(asked.data, parts), *asked.closing), chosen) for parts, chosen in ways]
     found = [held for each, chosen in plain if (held := held_back(each, delay, chosen)) != each]
     if not found:

@@ -35,9 +35,6 @@ OF_A_CASE = 1_000
 BATCHES = 4
 """The micro-batches of a plain delivery, before the closing ones."""
 
-HELD = 0.5
-"""How many of the rows that may be held back are."""
-
 YEARS = 3_000 * DAY
 """How long (ms) the rows of cases may go on one behind the other."""
 

@@ -131,13 +131,11 @@ def subject_(
         next_subject=next_name,
         alike=bool(on.alike),
     )
-    code, reports = ask_subjects(
-        request, [release(text) for text in on.releases], out, release(on.begun) if on.begun else None
-    )
+    releases = [release(text) for text in on.releases]
+    code, reports = ask_subjects(request, releases, out, release(on.begun) if on.begun else None)
     scripts = any(finding.script for report in reports for finding in report.findings)
-    folders = " and ".join(f"{release(text).version}/" for text in on.releases) if len(on.releases) > 1 else ""
-    rest = "engine.log" + (", a script for each violation" if scripts else "")
-    click.echo(f"in {shown(out)}: {FOUND}, {f'and in {folders}: ' if folders else ''}{rest}")
+    each = f"and in {' and '.join(f'{one.version}/' for one in releases)}: " if len(releases) > 1 else ""
+    click.echo(f"in {shown(out)}: {FOUND}, {each}engine.log" + (", a script for each violation" if scripts else ""))
     sys.exit(code)
 
 

@@ -54,13 +54,14 @@ def between(old: Sequence[Report], new: Sequence[Report]) -> list[Report]:
         ]
         failed = [one for one in (before, report) if one.error]
         apart = _questions_apart(before, report)
-        why = failed[0].error if failed else "; ".join(apart)
         if differing and failed:
             why = f"{failed[0].version} gives no answer: {failed[0].error}"
         elif differing:
             why = f"{len(differing)} of {counted(len(cases), 'case')}: {differing[0][1].words}"
-        verdict = Verdict.NOT_ASKED if failed or not cases else Verdict.HOLDS
-        verdict = Verdict.VIOLATED if differing or apart else verdict
+        else:
+            why = "; ".join(apart) or "".join(one.error for one in failed[:1])
+        asked = cases and not failed
+        verdict = Verdict.VIOLATED if differing or apart else Verdict.HOLDS if asked else Verdict.NOT_ASKED
         rows = sum(len(rows) for rows in before.answers.values())
         finding = Finding(RELEASES, MEANS, verdict, len(cases), rows, why)
         found.append(Report(before.subject, f"{before.version} and {report.version}", (finding,), seed=before.seed))

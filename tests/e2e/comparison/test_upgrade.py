@@ -48,7 +48,17 @@ def conformance(*arguments, home, **more):
 
 
 def upgrade(old, new, home, *more, scenario="late-data", quick=True):
-    asked = ["--scenario", scenario, "--cases", 1, "--seed", 3, "--out", f"{old}-{new}", *["--quick"][:quick]]
+    asked = [
+        "--scenario",
+        scenario,
+        "--cases",
+        1,
+        "--seed",
+        3,
+        "--out",
+        f"{old}-{new}",
+        *(["--quick"] if quick else []),
+    ]
     return conformance("upgrade", "toy-framework", "--from", old, "--to", new, *asked, *more, home=home)
 
 
